@@ -12,12 +12,14 @@ import type { SearchableStore } from "./searchable-store.ts";
 /** The row-level filter of the caller for a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;
 
-/** Callers get empty statistics: how much a scan reads depends on rows that they may not see. */
-const emptyStatistics = emptyScanStatistics;
-
 /** The steps of a query behind the row-level filter. */
 export function filterSteps(filter: Filter, steps: readonly Step[]): Step[] {
   return [{ kind: "filter", filter }, ...steps];
+}
+
+/** The answer with statistics that say nothing: how much a scan read depends on rows that the caller may not see. */
+function hideStatistics<Answer extends { scanned: unknown }>(answer: Answer): Answer {
+  return { ...answer, scanned: emptyScanStatistics() };
 }
 
 /** The store, reading only the rows that pass the filter of their signal. Scan statistics are empty. */
@@ -27,19 +29,13 @@ export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): Sea
   };
   return {
     search: async (query, limits) => {
-      return { ...(await store.search(restrict(query.signal, query), limits)), scanned: emptyStatistics() };
+      return hideStatistics(await store.search(restrict(query.signal, query), limits));
     },
     aggregate: async (query, limits) => {
-      return {
-        ...(await store.aggregate(restrict(query.signal, query), limits)),
-        scanned: emptyStatistics(),
-      };
+      return hideStatistics(await store.aggregate(restrict(query.signal, query), limits));
     },
     aggregateSamples: async (query, limits) => {
-      return {
-        ...(await store.aggregateSamples(restrict("metrics", query), limits)),
-        scanned: emptyStatistics(),
-      };
+      return hideStatistics(await store.aggregateSamples(restrict("metrics", query), limits));
     },
     countFields: (query, limits) => store.countFields(restrict(query.signal, query), limits),
     seriesLabels: (query, limits) => store.seriesLabels(restrict("metrics", query), limits),

@@ -1,6 +1,6 @@
 /** Every limit of requests to the identity provider, each with its reason. */
 
-const KiB = 1024;
+import { KiB } from "../model/limits.ts";
 
 /** Size of an answer of the identity provider: some ten keys, with certificates, take a tenth of it. */
 export const issuerAnswerBytesMax = 256 * KiB;

@@ -2,16 +2,9 @@
 
 import type { Field, Filter, Signal } from "../../engine/index.ts";
 import { fieldOf } from "../../query/index.ts";
-import type { RuleSignal, TelemetryGrant, TelemetryRule } from "../model/access-rules.ts";
+import type { TelemetryGrant, TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
-
-const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
-  logs: "logs",
-  traces: "traces",
-  metrics: "metrics",
-  profiles: "profiles",
-  kubernetes_resources: "kubernetesResources",
-};
+import { ruleSignalOf } from "../model/rule-signal.ts";
 
 /** True where rules bind the caller. A caller without groups has what the role allows, and so has an admin. */
 export function isRestricted({ groups, role }: Caller): boolean {

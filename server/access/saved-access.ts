@@ -65,7 +65,7 @@ function collectFacts(steps: readonly Step[]): Facts {
   const facts = new Map<string, string>();
   const collect = (filter: Filter): void => {
     if (filter.kind === "and") for (const each of filter.of) collect(each);
-    if (filter.kind === "equals") facts.set(nameOf(filter.field), filter.value);
+    if (filter.kind === "equals") facts.set(fieldKey(filter.field), filter.value);
   };
   for (const step of steps) {
     if (step.kind !== "filter") break;
@@ -84,7 +84,7 @@ function canMatch(filter: Filter, facts: Facts): boolean {
     case "or":
       return filter.of.some((each) => canMatch(each, facts));
     case "equals": {
-      const fact = facts.get(nameOf(filter.field));
+      const fact = facts.get(fieldKey(filter.field));
       if (filter.field.kind === "level") return fact === undefined || fact.toLowerCase() === filter.value;
       return fact === undefined || fact === filter.value;
     }
@@ -93,6 +93,7 @@ function canMatch(filter: Filter, facts: Facts): boolean {
   }
 }
 
-function nameOf(field: Field): string {
+/** A text that only equal fields share. */
+export function fieldKey(field: Field): string {
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

@@ -214,11 +214,10 @@ export class Evaluator {
 
   #joinGroup(evaluated: EvaluatedAlert, nowMs: number): void {
     const id = windowId(evaluated.alert);
-    let group = this.#groups.get(id);
-    if (group === undefined) {
-      group = new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
-      this.#groups.set(id, group);
-    }
+    const group =
+      this.#groups.get(id) ??
+      new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
+    this.#groups.set(id, group);
     group.dueMs = Math.min(group.dueMs, nowMs);
     if (evaluated.group === group) {
       evaluated.log.recordState(evaluated.state);
@@ -244,24 +243,27 @@ export class Evaluator {
   }
 
   #readMetrics(metrics: Metrics): void {
-    const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
     const sum = (measure: (evaluated: EvaluatedAlert) => number) => {
       let total = 0;
       for (const evaluated of this.#alerts.values()) total += measure(evaluated);
       return total;
     };
-    gauge("svc_alert_rules", "Rules under evaluation.", () =>
+    metrics.gauge("svc_alert_rules", "Rules under evaluation.", () =>
       sum(({ alert }) => alert.timeseries.evaluationRules.length),
     );
-    gauge("svc_alert_instances", "Instances of all alerts.", () =>
+    metrics.gauge("svc_alert_instances", "Instances of all alerts.", () =>
       sum(({ state }) => Object.keys(state.instances).length),
     );
-    gauge("svc_alert_errors", "Alerts whose last evaluation failed.", () =>
+    metrics.gauge("svc_alert_errors", "Alerts whose last evaluation failed.", () =>
       sum(({ group }) => (group === undefined || group.error === null ? 0 : 1)),
     );
-    gauge("svc_alert_lag_seconds", "How long the evaluation that waits the longest is overdue.", () => {
-      return this.#groups.size === 0 ? 0 : Math.max(0, this.#options.now() - this.nextDueMs()) / 1000;
-    });
+    metrics.gauge(
+      "svc_alert_lag_seconds",
+      "How long the evaluation that waits the longest is overdue.",
+      () => {
+        return this.#groups.size === 0 ? 0 : Math.max(0, this.#options.now() - this.nextDueMs()) / 1000;
+      },
+    );
   }
 }
 

@@ -10,6 +10,7 @@ import type { AlertState } from "./state/alert-state.ts";
 import {
   bucketDueMs,
   type EvaluationSchedule,
+  floorTo,
   makeSchedule,
   nextEvaluationMs,
 } from "./state/evaluation-schedule.ts";
@@ -194,8 +195,4 @@ export function windowId(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
   const identity = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
   return createHash("sha256").update(identity).digest("base64url").slice(0, 22);
-}
-
-function floorTo(ms: number, stepMs: number): number {
-  return Math.floor(ms / stepMs) * stepMs;
 }

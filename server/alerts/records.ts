@@ -98,11 +98,8 @@ export class AlertRecords {
   }
 
   #resolvedOf(alertId: string): string[] {
-    let ids = this.#resolved.get(alertId);
-    if (ids === undefined) {
-      ids = [];
-      this.#resolved.set(alertId, ids);
-    }
+    const ids = this.#resolved.get(alertId) ?? [];
+    this.#resolved.set(alertId, ids);
     return ids;
   }
 }

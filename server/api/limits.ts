@@ -1,7 +1,6 @@
 /** Every limit of bodies that are not telemetry, each with its reason. */
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { MiB } from "../model/limits.ts";
 
 /** Bytes of a JSON body other than telemetry: a dashboard of hundreds of widgets takes a tenth of it. */
 export const jsonBodyBytesMax = 2 * MiB;

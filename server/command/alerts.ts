@@ -2,33 +2,17 @@
 
 import { readFile } from "node:fs/promises";
 import type { replayAlert } from "../alerts/alert-file.ts";
-import { askJson, openClient } from "./client/client.ts";
+import { openClient, postJson } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { parseSwitch, takeLast } from "./flags/flag.ts";
-import { serverFlags } from "./flags/shared-flags.ts";
-import { parseAge, parseTime, UsageError } from "./flags/units.ts";
+import { serverFlags, switchFlag, timeFlag } from "./flags/shared-flags.ts";
+import { parseAge, UsageError } from "./flags/units.ts";
 import type { SeriesAnswer } from "./output/series-chart.ts";
 import { escapeJson, escapeLine } from "./output/terminal.ts";
 
 const flags = {
-  from: {
-    placeholder: "TIME",
-    help: "start of a replay, inclusive",
-    default: "-1h",
-    parse: takeLast((text: string) => parseTime(text, Date.now())),
-  },
-  to: {
-    placeholder: "TIME",
-    help: "end of a replay: buckets that end later are not judged",
-    default: "now",
-    parse: takeLast((text: string) => parseTime(text, Date.now())),
-  },
-  json: {
-    placeholder: null,
-    help: "prints one JSON object a transition",
-    default: "false",
-    parse: takeLast(parseSwitch),
-  },
+  from: { ...timeFlag, help: "start of a replay, inclusive", default: "-1h" },
+  to: { ...timeFlag, help: "end of a replay: buckets that end later are not judged", default: "now" },
+  json: { ...switchFlag, help: "prints one JSON object a transition" },
   ...serverFlags,
 } as const;
 
@@ -77,13 +61,8 @@ async function replay(settings: Settings<typeof flags>, text: string): Promise<n
   const client = await openClient(settings);
   const range = { fromMs: settings.from, toMs: settings.to };
   const transitions = await replayAlert(alert, range, async ({ query, bucketSeconds, fromMs, toMs }) => {
-    const answer = await askJson<SeriesAnswer>(client, {
-      method: "POST",
-      path: "/api/v1/query/timeseries",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ query, startTime: fromMs, endTime: toMs - 1, bucketSize: bucketSeconds }),
-    });
-    return answer.series;
+    const body = { query, startTime: fromMs, endTime: toMs - 1, bucketSize: bucketSeconds };
+    return (await postJson<SeriesAnswer>(client, "/api/v1/query/timeseries", body)).series;
   });
   for (const transition of transitions) {
     process.stdout.write(

@@ -10,8 +10,8 @@ import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
 import type { DeliverBatch, Tally } from "./client/sender.ts";
 import { createTally, keyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
-import { type Command, parseSwitch, takeLast } from "./flags/flag.ts";
-import { serverFlags } from "./flags/shared-flags.ts";
+import { type Command, takeLast } from "./flags/flag.ts";
+import { serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import type { ProgressState } from "./output/progress.ts";
 import { formatCount, openProgress } from "./output/progress.ts";
@@ -50,10 +50,8 @@ const flags = {
     }),
   },
   direct: {
-    placeholder: null,
+    ...switchFlag,
     help: "stores the rows in the data folder (--data) itself, which no server may have open: the fastest way for much",
-    default: "false",
-    parse: takeLast(parseSwitch),
   },
   ...serverFlags,
 } as const;

@@ -1,12 +1,10 @@
 /** `svc query`: prints the logs or spans that a search finds, newest first, or draws timeseries as charts. */
 
 import { detectQueryKind, type Explanation, printExplanation } from "../../query/index.ts";
-import type { Client } from "./client/client.ts";
-import { askJson, openClient } from "./client/client.ts";
-import type { Command, Settings } from "./flags/flag.ts";
-import { parseSwitch, takeLast } from "./flags/flag.ts";
-import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
-import { parseAge, parseInteger, parseTime, UsageError } from "./flags/units.ts";
+import { type Client, openClient, postJson } from "./client/client.ts";
+import { type Command, type Settings, takeLast } from "./flags/flag.ts";
+import { jsonFlag, serverFlags, switchFlag, timeFlag } from "./flags/shared-flags.ts";
+import { parseAge, parseInteger, UsageError } from "./flags/units.ts";
 import { printWarnings, writeLines } from "./output/lines.ts";
 import type { LogEntry } from "./output/log-line.ts";
 import { formatLogLine } from "./output/log-line.ts";
@@ -16,17 +14,11 @@ import { escapeJson, escapeText, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   from: {
-    placeholder: "TIME",
+    ...timeFlag,
     help: "start of the range, inclusive: -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds",
     default: "-1h",
-    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
-  to: {
-    placeholder: "TIME",
-    help: "end of the range, inclusive",
-    default: "now",
-    parse: takeLast((text: string) => parseTime(text, Date.now())),
-  },
+  to: { ...timeFlag, help: "end of the range, inclusive", default: "now" },
   limit: {
     placeholder: "N",
     help: "prints this many lines at most",
@@ -39,12 +31,7 @@ const flags = {
     defaultText: "a round width that gives about 200 points",
     parse: takeLast(parseBucketSeconds),
   },
-  explain: {
-    placeholder: null,
-    help: "prints the plan and what it read in place of the answer",
-    default: "false",
-    parse: takeLast(parseSwitch),
-  },
+  explain: { ...switchFlag, help: "prints the plan and what it read in place of the answer" },
   json: jsonFlag,
   ...serverFlags,
 } as const;
@@ -108,11 +95,8 @@ async function printTimeseries(
 ): Promise<void> {
   const width = settings.bucket === null ? {} : { bucketSize: settings.bucket };
   const body = { ...makeBody(settings, text), ...width, ...(settings.explain ? { explain: true } : {}) };
-  const answer = await ask<SeriesAnswer & { explain?: Explanation }>(
-    client,
-    "/api/v1/query/timeseries",
-    body,
-  );
+  type Answer = SeriesAnswer & { explain?: Explanation };
+  const answer = await postJson<Answer>(client, "/api/v1/query/timeseries", body);
   printWarnings(answer.warnings);
   if (answer.explain !== undefined) return writeLines([escapeText(printExplanation(answer.explain))]);
   if (settings.json) return writeLines(answer.series.map((each) => escapeJson(JSON.stringify(each))));
@@ -124,15 +108,6 @@ function makeBody(settings: Settings<typeof flags>, text: string) {
   return { query: text, startTime: settings.from, endTime: settings.to };
 }
 
-function ask<Answer>(client: Client, path: string, body: unknown): Promise<Answer> {
-  return askJson<Answer>(client, {
-    method: "POST",
-    path,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-}
-
 async function printRows<Entry>(
   client: Client,
   settings: Settings<typeof flags>,
@@ -141,7 +116,7 @@ async function printRows<Entry>(
 ): Promise<void> {
   if (settings.explain) {
     const body = { ...makeBody(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
-    const { explain } = await ask<{ explain: Explanation }>(client, rows.path, body);
+    const { explain } = await postJson<{ explain: Explanation }>(client, rows.path, body);
     return writeLines([escapeText(printExplanation(explain))]);
   }
   const inColour = wantsColour(process.stdout, process.env);
@@ -164,7 +139,7 @@ async function* readPages<Entry>(
   let cursor: string | undefined;
   do {
     const body = { ...makeBody(settings, text), limit: Math.min(rowsLeft, pageLimit) };
-    const answer = await ask<Answer>(client, path, cursor === undefined ? body : { ...body, cursor });
+    const answer = await postJson<Answer>(client, path, cursor === undefined ? body : { ...body, cursor });
     // The same query warns the same on every page.
     const warnings = cursor === undefined ? (answer.warnings ?? []) : [];
     const entries = answer[name] as Entry[];

@@ -4,12 +4,11 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
-import type { Command, Settings } from "./flags/flag.ts";
-import { parseSwitch, parseText, takeLast } from "./flags/flag.ts";
+import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
-import { configFlag, dataFlag } from "./flags/shared-flags.ts";
-import { parseAge, parseHostPort, parseInteger, parseSize, parseTime, UsageError } from "./flags/units.ts";
+import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
+import { parseHostPort, parseInteger, parseTime } from "./flags/units.ts";
 
 const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
@@ -22,10 +21,9 @@ const flags = {
     parse: takeLast(parseHostPort),
   },
   retention: {
-    placeholder: "AGE",
+    ...ageFlag,
     help: "removes rows older than this, such as 30d",
     defaultText: "everything is kept",
-    parse: takeLast(parseAge),
   },
   "retention-before": {
     placeholder: "DATE",
@@ -34,16 +32,13 @@ const flags = {
     parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   "retention-bytes": {
-    placeholder: "SIZE",
+    ...sizeFlag,
     help: "removes the oldest rows when the data takes more, such as 100GiB",
     defaultText: "everything is kept",
-    parse: takeLast(parseSize),
   },
   "anonymous-read": {
-    placeholder: null,
+    ...switchFlag,
     help: "lets requests without a token search even where other machines can reach the server",
-    default: "false",
-    parse: takeLast(parseSwitch),
   },
   "host-name": {
     placeholder: "NAME",
@@ -52,23 +47,12 @@ const flags = {
     isRepeatable: true,
     parse: (texts: readonly string[]) => texts.map((text) => parseText(text).toLowerCase()),
   },
-  "query-deadline": {
-    placeholder: "AGE",
-    help: "gives up searches that take longer",
-    default: "30s",
-    parse: takeLast(parseAge),
-  },
-  "query-memory": {
-    placeholder: "SIZE",
-    help: "memory that one search may hold",
-    default: "1GiB",
-    parse: takeLast(parseSize),
-  },
+  "query-deadline": { ...ageFlag, help: "gives up searches that take longer", default: "30s" },
+  "query-memory": { ...sizeFlag, help: "memory that one search may hold", default: "1GiB" },
   "column-cache": {
-    placeholder: "SIZE",
+    ...sizeFlag,
     help: "memory for decoded columns, over all scan threads; filters may take a sixteenth more",
     defaultText: "a quarter of the machine's",
-    parse: takeLast(parseSize),
   },
   "metric-series": {
     placeholder: "N",
@@ -79,10 +63,8 @@ const flags = {
   "scan-threads": { ...threads, help: "threads that search", defaultText: "one a core" },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultText: "half of the cores" },
   "flatten-json": {
-    placeholder: null,
+    ...switchFlag,
     help: "makes attributes of log messages that are JSON objects, unless the sender says otherwise",
-    default: "false",
-    parse: takeLast(parseSwitch),
   },
   syslog: {
     placeholder: "HOST:PORT",
@@ -94,10 +76,8 @@ const flags = {
   ...identityFlags,
   ...notifyFlags,
   "notify-restored": {
-    placeholder: null,
+    ...switchFlag,
     help: "sends notifications from a data folder that svc restore made; it need be told once",
-    default: "false",
-    parse: takeLast(parseSwitch),
   },
   config: configFlag,
 } as const;
@@ -115,8 +95,7 @@ export const serve: Command<typeof flags> = {
     "The first start writes an admin token to the data folder.",
   ],
   run: async (settings, operands) => {
-    if (operands.length > 0)
-      throw new UsageError(`serve takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    refuseOperands("serve", operands);
     const stopped = waitForStopSignal();
     const { startService } = await import("../service.ts");
     const service = await startService(serviceSettings(settings));
@@ -129,33 +108,26 @@ export const serve: Command<typeof flags> = {
 };
 
 function serviceSettings(settings: Settings<typeof flags>) {
-  const { retention, listen } = settings;
-  const retentionBytes = settings["retention-bytes"];
-  const retentionBeforeMs = settings["retention-before"];
-  const columnCacheBytes = settings["column-cache"];
-  const scanThreads = settings["scan-threads"];
-  const ingestThreads = settings["ingest-threads"];
-  const { syslog } = settings;
   return {
     dataDir: resolve(settings.data),
-    address: listen,
+    address: settings.listen,
     anonymousRead: settings["anonymous-read"],
     hostNames: settings["host-name"] ?? [],
     queryDeadlineMs: settings["query-deadline"],
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
-    ...(syslog === null ? {} : { syslogAddress: syslog }),
+    syslogAddress: settings.syslog ?? undefined,
     ...admissionSettings(settings),
     ...identitySettings(settings),
     notify: notifySettings(settings),
     notifiesRestored: settings["notify-restored"],
-    ...(retention === null ? {} : { retentionAgeMs: retention }),
-    ...(retentionBeforeMs === null ? {} : { retentionBeforeMs }),
-    ...(retentionBytes === null ? {} : { retentionBytes }),
-    ...(columnCacheBytes === null ? {} : { columnCacheBytes }),
+    retentionAgeMs: settings.retention ?? undefined,
+    retentionBeforeMs: settings["retention-before"] ?? undefined,
+    retentionBytes: settings["retention-bytes"] ?? undefined,
+    columnCacheBytes: settings["column-cache"] ?? undefined,
     metricSeriesMax: settings["metric-series"],
-    ...(scanThreads === null ? {} : { scanThreads }),
-    ...(ingestThreads === null ? {} : { ingestThreads }),
+    scanThreads: settings["scan-threads"] ?? undefined,
+    ingestThreads: settings["ingest-threads"] ?? undefined,
     log: (level: string, message: string) => {
       process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`);
     },

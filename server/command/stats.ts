@@ -2,14 +2,14 @@
 
 import { resolve } from "node:path";
 import type { ColumnInventory, SignalInventory } from "../../engine/index.ts";
-import { type Command, parseSwitch, takeLast } from "./flags/flag.ts";
-import { configFlag, dataFlag } from "./flags/shared-flags.ts";
-import { UsageError } from "./flags/units.ts";
+import type { Command } from "./flags/flag.ts";
+import { configFlag, dataFlag, refuseOperands, switchFlag } from "./flags/shared-flags.ts";
+import { formatCount } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
 
 const flags = {
   data: dataFlag,
-  json: { placeholder: null, help: "prints JSON", default: "false", parse: takeLast(parseSwitch) },
+  json: { ...switchFlag, help: "prints JSON" },
   config: configFlag,
 } as const;
 
@@ -23,8 +23,7 @@ export const stats: Command<typeof flags> = {
     "A message is stored as its template (message) and what varies in it (variables, by the characters they hold).",
   ],
   run: async (settings, operands) => {
-    if (operands.length > 0)
-      throw new UsageError(`stats takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    refuseOperands("stats", operands);
     const { readInventory } = await import("../../engine/index.ts");
     const inventories = await readInventory(resolve(settings.data));
     process.stdout.write(settings.json ? `${JSON.stringify(inventories)}\n` : formatStore(inventories));
@@ -64,10 +63,6 @@ function formatInventory(inventory: SignalInventory): string {
 
 function formatColumnName({ role, key }: ColumnInventory): string {
   return escapeLine(role === "attribute" ? key : key === "" ? `(${role})` : `(${role}: ${key})`);
-}
-
-function formatCount(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 function formatBytes(bytes: number): string {

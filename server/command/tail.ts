@@ -5,9 +5,9 @@ import type { EventSourceMessage } from "eventsource-parser";
 import { detectQueryKind } from "../../query/index.ts";
 import { type Client, ConnectionProblem, openClient, toAnswerError } from "./client/client.ts";
 import { EventStreamRefused, readEvents } from "./client/event-stream.ts";
-import { type Command, type Settings, takeLast } from "./flags/flag.ts";
-import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
-import { parseAge, UsageError } from "./flags/units.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { ageFlag, jsonFlag, serverFlags } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
 import { printWarnings, writeLines } from "./output/lines.ts";
 import { formatLogLine, type LogEntry } from "./output/log-line.ts";
 import { formatSpanLine, type SpanEntry } from "./output/span-line.ts";
@@ -15,10 +15,9 @@ import { escapeJson, escapeText, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   since: {
-    placeholder: "AGE",
+    ...ageFlag,
     help: "begins with the rows of the last so long, such as 5m",
     defaultText: "only what arrives from now on",
-    parse: takeLast(parseAge),
   },
   json: jsonFlag,
   ...serverFlags,

@@ -2,12 +2,11 @@
 
 import { roles } from "../model/caller.ts";
 import { suggest } from "../text/suggestion.ts";
-import type { Client } from "./client/client.ts";
-import { askJson, openClient } from "./client/client.ts";
+import { askJson, type Client, openClient, postJson } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { parseSwitch, parseText, takeLast } from "./flags/flag.ts";
-import { serverFlags } from "./flags/shared-flags.ts";
-import { parseAge, parseInteger, parseSize, UsageError } from "./flags/units.ts";
+import { parseText, takeLast } from "./flags/flag.ts";
+import { ageFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
+import { parseInteger, parseSize, UsageError } from "./flags/units.ts";
 import { formatCount } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
 
@@ -23,12 +22,7 @@ const flags = {
     defaultText: "its role",
     parse: takeLast(parseText),
   },
-  expires: {
-    placeholder: "AGE",
-    help: "how long a new token is good for",
-    defaultText: "for ever",
-    parse: takeLast(parseAge),
-  },
+  expires: { ...ageFlag, help: "how long a new token is good for", defaultText: "for ever" },
   "rows-per-second": {
     placeholder: "N",
     help: "rows that a new token may send a second; none: as many as it likes",
@@ -41,7 +35,7 @@ const flags = {
     defaultText: "what the server says for all",
     parse: takeLast((text) => parseBound(text, parseSize)),
   },
-  json: { placeholder: null, help: "prints JSON", default: "false", parse: takeLast(parseSwitch) },
+  json: { ...switchFlag, help: "prints JSON" },
   ...serverFlags,
 } as const;
 
@@ -106,12 +100,7 @@ async function create(client: Client, settings: Settings<typeof flags>): Promise
     ...(rows === null ? {} : { rowsPerSecond: rows === "none" ? null : rows }),
     ...(bytes === null ? {} : { bytesPerSecond: bytes === "none" ? null : bytes }),
   };
-  const created = await askJson<TokenInfo & { token: string }>(client, {
-    method: "POST",
-    path,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const created = await postJson<TokenInfo & { token: string }>(client, path, body);
   // The token alone goes to standard output, so that `$(svc token create …)` is the token.
   process.stdout.write(settings.json ? `${JSON.stringify(created)}\n` : `${created.token}\n`);
   process.stderr.write(

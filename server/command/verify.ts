@@ -2,8 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Command } from "./flags/flag.ts";
-import { configFlag, dataFlag } from "./flags/shared-flags.ts";
-import { UsageError } from "./flags/units.ts";
+import { configFlag, dataFlag, refuseOperands } from "./flags/shared-flags.ts";
 import { openProgress } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
 
@@ -18,8 +17,7 @@ export const verify: Command<typeof flags> = {
     "Changes nothing, also while a server has the folder open. The exit code is 1 where something is damaged.",
   ],
   run: async (settings, operands) => {
-    if (operands.length > 0)
-      throw new UsageError(`verify takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    refuseOperands("verify", operands);
     const { verifyStore } = await import("../../engine/index.ts");
     const progress = openProgress("read");
     const report = await verifyStore(resolve(settings.data), (done) =>

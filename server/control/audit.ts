@@ -24,7 +24,7 @@ export interface AuditedChange {
 export interface RefusedRequest {
   by: Caller | null;
   method: string;
-  /** The route's path pattern, which holds nothing that the caller sent; "" where no route was found. */
+  /** The route's path pattern, which holds nothing that the caller sent; "none" where no route was found. */
   path: string;
   status: number;
   reason: string;
@@ -168,11 +168,10 @@ function entryOfChange({ by, action, resource, id, title }: AuditedChange, atMs:
 
 function entryOfRefusal(request: RefusedRequest, atMs: number): AuditEntry {
   const { by, method, path, status, reason, address } = request;
-  const route = path === "" ? "" : ` ${path}`;
   return {
     atMs,
     level: "warn",
-    message: `${method}${route} of ${nameOf(by)} was refused with ${status}: ${reason}`,
+    message: `${method} ${path} of ${nameOf(by)} was refused with ${status}: ${reason}`,
     attributes: {
       audit: "refused",
       "http.method": method,

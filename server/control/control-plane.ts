@@ -13,7 +13,7 @@ import type { Tokens } from "../access/tokens.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
-import type { Caller, User } from "../model/caller.ts";
+import { type Caller, rateLimitKeyOf, type User } from "../model/caller.ts";
 import { strictObject } from "../model/schema.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
@@ -136,16 +136,20 @@ function routesOf(
   audit: Audit,
   scope: AuthorizationScope,
 ): Route[] {
-  const context: ResourceContext = {
-    rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
-    scope,
-  };
+  const rate = new RateLimiter({
+    perSecond: changesPerSecondMax,
+    burst: changesBurstMax,
+    what: "changes",
+    now,
+  });
+  const limitRate = (caller: Caller) => rate.spend(rateLimitKeyOf(caller));
+  const context: ResourceContext = { limitRate, scope };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
     ...resourceKindRoutes(collections, context),
     ...environmentRoutes(collections.environments, tokens, context),
-    ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
+    ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
   ];
 }
 

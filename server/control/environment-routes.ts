@@ -4,67 +4,61 @@ import * as z from "zod";
 import type { Tokens } from "../access/tokens.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
+import type { Caller } from "../model/caller.ts";
 import { type Environment, environmentShape } from "../model/environment.ts";
 import { checkOrMakeId } from "../model/resource-id.ts";
 import { strictObject } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Collection, Write } from "./collection.ts";
-import type { ResourceContext } from "./resource-routes.ts";
-import { ifMatchHeader, resourceRoutes } from "./resource-routes.ts";
+import {
+  ifMatchHeader,
+  makeNotFoundRefusal,
+  type ReadableKind,
+  type ResourceContext,
+  readRoutes,
+  toWrite,
+} from "./resource-routes.ts";
 
 const path = "/api/v1/environments";
+const name = "environment";
 
 export function environmentRoutes(
   collection: Collection<Environment>,
   tokens: Tokens,
   context: ResourceContext,
 ): Route[] {
-  const reads = resourceRoutes<Environment>(
-    {
-      name: "environment",
-      plural: "environments",
-      path,
-      schema: environmentShape,
-      collection,
-      read: "search",
-      write: "manage access",
-      style: "upsert",
-      idPath: "name",
-      idOf: ({ name }) => name,
-      withId: (value) => value,
-      check: () => [],
-    },
-    context,
-  ).filter(({ method }) => method === "GET");
-  const tag = "environments";
-  const limitRate = (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller));
+  const { limitRate } = context;
+  const changing = { permission: "manage access", tag: "environments", limitRate } as const;
+  const kind: ReadableKind<Environment> = {
+    name,
+    plural: "environments",
+    path,
+    schema: environmentShape,
+    collection,
+    read: "search",
+    write: "manage access",
+  };
   return [
     defineRoute({
+      ...changing,
       method: "POST",
       path: `${path}/create`,
-      permission: "manage access",
       summary: "Creates an environment; the answer shows its token, once",
-      tag,
-      limitRate,
       body: json(strictObject({ environment: environmentShape })),
       response: strictObject({ token: z.string() }),
       errors: [409, 429],
       handle: ({ body, caller }) => create(collection, tokens, body.environment, caller),
     }),
-    ...reads,
+    ...readRoutes(kind, context),
     defineRoute({
+      ...changing,
       method: "DELETE",
       path: `${path}/{id}`,
-      permission: "manage access",
       summary: "Deletes an environment and revokes its tokens",
-      tag,
-      limitRate,
       headers: ifMatchHeader,
       response: strictObject({ id: z.string() }),
       errors: [404, 412, 429],
-      handle: ({ params, headers, caller }) =>
-        remove(collection, tokens, params.id, { by: caller, ifMatch: headers["If-Match"] ?? null }),
+      handle: (input) => remove(collection, tokens, input.params.id, toWrite(input)),
     }),
   ];
 }
@@ -115,5 +109,5 @@ async function remove(
       ),
   });
   if (removed) return { id };
-  throw new Refusal(404, `there is no environment of id ${JSON.stringify(id.slice(0, 100))}`);
+  throw makeNotFoundRefusal({ name }, id);
 }

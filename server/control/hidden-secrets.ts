@@ -3,15 +3,13 @@
  * placeholder that is sent back stands for the secret that is stored there.
  */
 
-import type { Alert } from "../model/alert.ts";
+import type { Action, Alert, EvaluationRule } from "../model/alert.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { Refusal } from "../throttle/refusal.ts";
 
 /** Placeholder of a secret: it is no URL, no routing key, and nothing that anybody would send as a header. */
 export const secretPlaceholder = "[hidden]";
 
-type Rule = Alert["timeseries"]["evaluationRules"][number];
-type Action = NonNullable<Rule["actions"]>[number];
 type PagerDuty = Extract<Action, { type: "pagerDuty" }>["pagerDutyDestination"];
 
 /** Members that are no secrets: they name a service. Any other member that is sent to PagerDuty may be a key. */
@@ -32,7 +30,7 @@ export function restoreAlertSecrets(sent: Alert, before: Alert | undefined, path
 
 function withActions(
   alert: Alert,
-  change: (action: Action, rule: Rule, ruleIndex: number, index: number) => Action,
+  change: (action: Action, rule: EvaluationRule, ruleIndex: number, index: number) => Action,
 ): Alert {
   const evaluationRules = alert.timeseries.evaluationRules.map((rule, i) => {
     if (rule.actions === undefined) return rule;

@@ -1,7 +1,6 @@
 /** Every limit of the routes of stored resources, each with its reason. */
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { MiB } from "../model/limits.ts";
 
 /** Resources on one page of a list. */
 export const pageDefault = 100;

@@ -74,11 +74,22 @@ const guarded = { read: "configure", write: "configure" } as const;
 const access = { read: "manage access", write: "manage access" } as const;
 
 /** Members of a kind whose id is a top-level field. */
-const byId = {
+const createdById = {
+  style: "create",
   idPath: "id",
   idOf: ({ id }: { id?: string | undefined }) => id,
   withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
-};
+} as const;
+
+/** Members of a kind whose id is in its metadata. */
+const upsertedByMetadata = {
+  style: "upsert",
+  idPath: "metadata.id",
+  idOf: ({ metadata }: { metadata: { id?: string | undefined } }) => metadata.id,
+  withId: <T extends { metadata: { id?: string | undefined } }>(value: T, id: string): T => {
+    return { ...value, metadata: { ...value.metadata, id } };
+  },
+} as const;
 
 function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
   return {
@@ -88,10 +99,7 @@ function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): Reso
     schema: alertShape,
     collection: alerts,
     ...operated,
-    style: "upsert",
-    idPath: "metadata.id",
-    idOf: ({ metadata }) => metadata.id,
-    withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
+    ...upsertedByMetadata,
     check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
     restoreSecrets: restoreAlertSecrets,
     hideSecrets: (alert, canWrite) => (canWrite ? alert : hideAlertSecrets(alert)),
@@ -106,16 +114,11 @@ function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard>
     schema: dashboardShape,
     collection: dashboards,
     ...operated,
-    style: "upsert",
-    idPath: "metadata.id",
-    idOf: ({ metadata }) => metadata.id,
-    withId: (dashboard, id) => ({ ...dashboard, metadata: { ...dashboard.metadata, id } }),
+    ...upsertedByMetadata,
     check: (dashboard, path) => {
       if (dashboard.metadata.folderPath?.startsWith(managedFolder)) {
-        throw new Refusal(
-          400,
-          `${path}.metadata.folderPath: ${managedFolder} is for what Kubernetes manages`,
-        );
+        const where = `${path}.metadata.folderPath`;
+        throw new Refusal(400, `${where}: ${managedFolder} is for what Kubernetes manages`);
       }
       return checkDashboard(dashboard, path);
     },
@@ -134,8 +137,7 @@ function makeWebhookKind(
     schema: webhookShape,
     collection: webhooks,
     ...operated,
-    style: "create",
-    ...byId,
+    ...createdById,
     check: (webhook, path) => {
       checkWebhook(webhook, path);
       return [];
@@ -179,8 +181,7 @@ function makeTelemetryRuleKind(all: Collections): ResourceKind<TelemetryRule> {
     schema: telemetryRuleShape,
     collection: all.telemetryRules,
     ...access,
-    style: "create",
-    ...byId,
+    ...createdById,
     check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
   };
 }
@@ -193,8 +194,7 @@ function makeResourceRuleKind(all: Collections): ResourceKind<ResourceRule> {
     schema: resourceRuleShape,
     collection: all.resourceRules,
     ...access,
-    style: "create",
-    ...byId,
+    ...createdById,
     check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
   };
 }
@@ -207,8 +207,7 @@ function makeIngestionRuleKind({ ingestionRules }: Collections): ResourceKind<In
     schema: ingestionRuleShape,
     collection: ingestionRules,
     ...guarded,
-    style: "create",
-    ...byId,
+    ...createdById,
     check: (rule, path) => {
       checkIngestionRule(rule, path);
       return [];
@@ -224,8 +223,7 @@ function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): 
     schema: silenceShape,
     collection: silences,
     ...operated,
-    style: "create",
-    ...byId,
+    ...createdById,
     check: (silence, path, by) => {
       checkSilence(silence, path);
       return (silence.alertIds ?? []).flatMap((id, i) => {

@@ -5,18 +5,17 @@ import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import { jsonHeaders, jsonReply, Reply, type Route } from "../api/route.ts";
 import type { Verb } from "../model/access-rules.ts";
-import { type Caller, type Permission, rateLimitKeyOf } from "../model/caller.ts";
+import type { Caller, Permission } from "../model/caller.ts";
 import { checkOrMakeId, refuseManaged } from "../model/resource-id.ts";
 import { integerFrom, strictObject } from "../model/schema.ts";
 import type { Stored } from "../model/stored-resource.ts";
-import type { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Collection, Write } from "./collection.ts";
 import { etagOf } from "./collection.ts";
 import { pageCharactersMax, pageDefault, pageMax } from "./limits.ts";
 
-/** A kind of resource as the API shows it. */
-export interface ResourceKind<T> {
+/** A kind of resource as the API shows it to readers. */
+export interface ReadableKind<T> {
   /** The member of a body that holds one resource, for example `alert`. */
   name: string;
   /** The member of a body that holds many resources, for example `alerts`. */
@@ -27,6 +26,16 @@ export interface ResourceKind<T> {
   collection: Collection<T>;
   read: Permission;
   write: Permission;
+  /** The value as answers show it; `canWrite`: the caller may write the resource. */
+  hideSecrets?(value: T, canWrite: boolean): unknown;
+  /** The value in a list, where that is less than the whole. */
+  summarize?(value: T): unknown;
+  /** Members beside the resource in the answer to a read. */
+  extraMembers?(value: T): Readonly<Record<string, unknown>>;
+}
+
+/** A kind of resource with all routes of its own. */
+export interface ResourceKind<T> extends ReadableKind<T> {
   /** "upsert": `POST …/update` creates and updates; "create": `POST …` creates and `PUT …/{id}` updates. */
   style: "upsert" | "create";
   /** Where the id is in a resource, for example `metadata.id`. */
@@ -37,19 +46,13 @@ export interface ResourceKind<T> {
   check(value: T, path: string, by: Caller): readonly string[];
   /** Replaces the placeholders in a sent value by stored secrets. Throws Refusal 400 naming the field below `path`. */
   restoreSecrets?(sent: T, before: T | undefined, path: string): T;
-  /** Returns the value as answers show it. `canWrite`: whether the caller may write the resource. */
-  hideSecrets?(value: T, canWrite: boolean): unknown;
-  /** Returns what a list shows of a value. Without this function, a list shows what a read shows. */
-  summarize?(value: T): unknown;
-  /** Returns further members for the answer to a read, which stand beside the resource. */
-  extraMembers?(value: T): Readonly<Record<string, unknown>>;
   /** Called before a resource is deleted. Throws Refusal where another resource refers to it. */
   checkUnused?(id: string, by: Caller): void;
 }
 
 /** What the routes of all kinds share: the rate limit of changes, and the callers' authorization scope. */
 export interface ResourceContext {
-  rate: RateLimiter;
+  limitRate(caller: Caller): void;
   scope: AuthorizationScope;
 }
 
@@ -62,10 +65,30 @@ const pageQuery = { limit: integerFrom(1, pageMax).optional(), cursor: z.string(
 
 /** All routes of a kind. */
 export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[] {
-  const { path, read, write, plural } = kind;
-  const onePath = `${path}/{id}` as const;
+  const { path, write, plural } = kind;
   return [
     ...writeRoutes(kind, context),
+    ...readRoutes(kind, context),
+    defineRoute({
+      method: "DELETE",
+      path: `${path}/{id}`,
+      permission: write,
+      summary: `Deletes one of the ${plural}`,
+      tag: plural,
+      limitRate: context.limitRate,
+      headers: ifMatchHeader,
+      response: z.strictObject({ id: idSchema }),
+      errors: [404, 409, 412, 429],
+      handle: (input) => remove(kind, context, input.params.id!, toWrite(input)),
+    }),
+  ];
+}
+
+/** The routes that list resources and read one. */
+export function readRoutes<T>(kind: ReadableKind<T>, context: ResourceContext): Route[] {
+  const { path, read, name, plural, schema, summarize } = kind;
+  const listed = summarize === undefined ? schema : z.looseObject({});
+  return [
     defineRoute({
       method: "GET",
       path,
@@ -74,33 +97,41 @@ export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContex
       tag: plural,
       query: pageQuery,
       parameterName: "parameter",
-      response: listSchema(kind),
+      response: z.looseObject({ [plural]: z.array(listed), cursor: z.string().optional() }),
       handle: async ({ query, caller }) => list(kind, context, query, caller),
     }),
     defineRoute({
       method: "GET",
-      path: onePath,
+      path: `${path}/{id}` as const,
       permission: read,
       summary: `Reads one of the ${plural}`,
       tag: plural,
-      response: readSchema(kind),
+      response: z.looseObject({
+        [name]: schema,
+        createdAt: z.int(),
+        updatedAt: z.int(),
+        updatedBy: z.string(),
+      }),
       errors: [404],
       handle: async ({ params, caller }) => answerRead(kind, context, params.id, caller),
     }),
-    defineRoute({
-      method: "DELETE",
-      path: onePath,
-      permission: write,
-      summary: `Deletes one of the ${plural}`,
-      tag: plural,
-      limitRate: (caller) => context.rate.spend(rateLimitKeyOf(caller)),
-      headers: ifMatchHeader,
-      response: z.strictObject({ id: idSchema }),
-      errors: [404, 409, 412, 429],
-      handle: ({ params, headers, caller }) =>
-        remove(kind, context, params.id, { by: caller, ifMatch: headers["If-Match"] ?? null }),
-    }),
   ];
+}
+
+/** Who asks for a change, and of which revision. */
+interface ChangeInput {
+  headers: { "If-Match"?: string | undefined };
+  caller: Caller;
+}
+
+/** The input of a route that writes a resource: only the path of PUT holds an id. */
+interface SaveInput<T> extends ChangeInput {
+  body: Record<string, T>;
+  params: { id?: string };
+}
+
+export function toWrite({ headers, caller }: ChangeInput): Write {
+  return { by: caller, ifMatch: headers["If-Match"] ?? null };
 }
 
 function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[] {
@@ -108,90 +139,33 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
   const shared = {
     permission: write,
     tag: plural,
-    limitRate: (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller)),
+    limitRate: context.limitRate,
     body: json(strictObject({ [name]: kind.schema })),
     headers: ifMatchHeader,
     response: changeResponse,
     errors: [409, 412, 429],
+    handle: (input: SaveInput<T>) => save(kind, context, input),
   };
-  const writeOf = (caller: Caller, ifMatch: string | undefined): Write => ({
-    by: caller,
-    ifMatch: ifMatch ?? null,
-  });
-  const saveAs =
-    (mode: SaveMode) =>
-    ({
-      body,
-      headers,
-      caller,
-    }: {
-      body: Record<string, T>;
-      headers: { "If-Match"?: string | undefined };
-      caller: Caller;
-    }) =>
-      save(
-        kind,
-        context,
-        { value: body[name]!, mode, pathId: undefined },
-        writeOf(caller, headers["If-Match"]),
-      );
   if (kind.style === "upsert") {
     const summary = `Creates the ${name}, or replaces the one of its ${kind.idPath}`;
-    return [
-      defineRoute({ ...shared, method: "POST", path: `${path}/update`, summary, handle: saveAs("upsert") }),
-    ];
+    return [defineRoute({ ...shared, method: "POST", path: `${path}/update`, summary })];
   }
   return [
-    defineRoute({
-      ...shared,
-      method: "POST",
-      path,
-      summary: `Creates one of the ${plural}`,
-      handle: saveAs("create"),
-    }),
+    defineRoute({ ...shared, method: "POST", path, summary: `Creates one of the ${plural}` }),
     defineRoute({
       ...shared,
       method: "PUT",
       path: `${path}/{id}` as const,
       summary: `Replaces one of the ${plural}, or creates it under that id`,
-      handle: ({ body, params, headers, caller }) => {
-        const sent = { value: body[name]!, mode: "replace", pathId: params.id } as const;
-        return save(kind, context, sent, writeOf(caller, headers["If-Match"]));
-      },
     }),
   ];
 }
 
-function listSchema<T>(kind: ResourceKind<T>): z.ZodType {
-  const item = kind.summarize === undefined ? kind.schema : z.looseObject({});
-  return z.looseObject({ [kind.plural]: z.array(item), cursor: z.string().optional() });
-}
-
-function readSchema<T>(kind: ResourceKind<T>): z.ZodType {
-  return z.looseObject({
-    [kind.name]: kind.schema,
-    createdAt: z.int(),
-    updatedAt: z.int(),
-    updatedBy: z.string(),
-  });
-}
-
-type SaveMode = "upsert" | "create" | "replace";
-
-interface Sent<T> {
-  value: T;
-  mode: SaveMode;
-  /** The id in the path; undefined where the path has none. */
-  pathId: string | undefined;
-}
-
-async function save<T>(
-  kind: ResourceKind<T>,
-  context: ResourceContext,
-  { value, mode, pathId }: Sent<T>,
-  write: Write,
-): Promise<Reply> {
-  const { name, collection } = kind;
+async function save<T>(kind: ResourceKind<T>, context: ResourceContext, input: SaveInput<T>): Promise<Reply> {
+  const { name, collection, style } = kind;
+  const value = input.body[name]!;
+  const pathId = input.params.id;
+  const write = toWrite(input);
   const id = chooseId(kind, value, pathId);
   refuseManagedWrite(kind, context, write.by, id, collection.get(id) ? "update" : "create");
   const withSecrets = (sent: T, before: Stored<T> | undefined) =>
@@ -200,7 +174,9 @@ async function save<T>(
   const stored = await collection.put(
     id,
     (before) => {
-      if (before !== undefined && mode === "create") throw makeExistsRefusal(kind, id);
+      if (before !== undefined && style === "create" && pathId === undefined) {
+        throw makeExistsRefusal(kind, id);
+      }
       return withSecrets(kind.withId(value, id), before);
     },
     write,
@@ -254,16 +230,15 @@ function refuseManagedWrite<T>(
 ): void {
   const { name, plural, write } = kind;
   const stored = kind.collection.get(id);
-  if (stored?.managed !== undefined && scope.canSee(caller, plural, stored)) {
-    if (!scope.canUse(caller, plural, verb, write, stored)) {
-      throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
-    }
+  const isSeen = stored?.managed !== undefined && scope.canSee(caller, plural, stored);
+  if (isSeen && !scope.canUse(caller, plural, verb, write, stored)) {
+    throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
   }
   refuseManaged(id, `the ${name}`);
 }
 
 function visibleValue<T>(
-  kind: ResourceKind<T>,
+  kind: ReadableKind<T>,
   { scope }: ResourceContext,
   caller: Caller,
   stored: Stored<T>,
@@ -272,7 +247,7 @@ function visibleValue<T>(
   return kind.hideSecrets?.(stored.value, canWrite) ?? stored.value;
 }
 
-function answerRead<T>(kind: ResourceKind<T>, context: ResourceContext, id: string, caller: Caller): Reply {
+function answerRead<T>(kind: ReadableKind<T>, context: ResourceContext, id: string, caller: Caller): Reply {
   const stored = kind.collection.get(id);
   if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored))
     throw makeNotFoundRefusal(kind, id);
@@ -288,7 +263,7 @@ function answerRead<T>(kind: ResourceKind<T>, context: ResourceContext, id: stri
 }
 
 function list<T>(
-  kind: ResourceKind<T>,
+  kind: ReadableKind<T>,
   context: ResourceContext,
   { limit = pageDefault, cursor }: { limit?: number | undefined; cursor?: string | undefined },
   caller: Caller,
@@ -313,12 +288,12 @@ function list<T>(
 }
 
 /** `last`: the next page begins after this id; null on the last page. */
-function pageReply<T>({ plural }: ResourceKind<T>, items: readonly string[], last: string | null): Reply {
+function pageReply<T>({ plural }: ReadableKind<T>, items: readonly string[], last: string | null): Reply {
   const cursor = last === null ? "" : `,"cursor":"${Buffer.from(last).toString("base64url")}"`;
   const body = `{"${plural}":[${items.join(",")}]${cursor}}\n`;
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
-function makeNotFoundRefusal<T>(kind: ResourceKind<T>, id: string): Refusal {
-  return new Refusal(404, `there is no ${kind.name} of id ${JSON.stringify(id.slice(0, 100))}`);
+export function makeNotFoundRefusal({ name }: { name: string }, id: string): Refusal {
+  return new Refusal(404, `there is no ${name} of id ${JSON.stringify(id.slice(0, 100))}`);
 }

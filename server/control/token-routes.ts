@@ -11,10 +11,9 @@ import {
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { checkInput } from "../api/validation.ts";
-import { type Caller, type Role, rateLimitKeyOf, roles } from "../model/caller.ts";
+import { type Caller, type Role, roles } from "../model/caller.ts";
 import { listedMax, timeMsMax } from "../model/limits.ts";
 import { nameText, positive, strictObject } from "../model/schema.ts";
-import type { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
 
@@ -63,7 +62,7 @@ export interface TokenRoutesOptions {
   tokens: Tokens;
   audit: Audit;
   now: () => number;
-  rate: RateLimiter;
+  limitRate(caller: Caller): void;
   isEnvironment(name: string): boolean;
 }
 
@@ -72,10 +71,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   const onePath = `${path}/{id}` as const;
   const { tokens } = options;
   const shared = { permission: "manage tokens", tag: "tokens" } as const;
-  const changing = {
-    ...shared,
-    limitRate: (caller: Caller) => options.rate.spend(rateLimitKeyOf(caller)),
-  } as const;
+  const changing = { ...shared, limitRate: options.limitRate };
   return [
     defineRoute({
       ...changing,

@@ -23,7 +23,7 @@ export function errorReplyOf(
 ): Reply {
   const refusal = refusalOf(error) ?? logInternal(error, log);
   const { status, headers, message } = refusal;
-  if (errorBody === undefined) return jsonReply({ error: message, ...refusal.details }, status, headers);
+  if (errorBody === undefined) return jsonReply({ error: message }, status, headers);
   const { contentType, body } = errorBody(refusal);
   return { status, headers: { "Content-Type": contentType, ...headers }, body };
 }

@@ -1,7 +1,6 @@
 /** Every limit of connections, requests and answers, each with its reason. */
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { KiB, MiB } from "../model/limits.ts";
 
 /** Bytes of a request's headers: room for a bearer token of an identity provider. */
 export const headerBytesMax = 16 * KiB;

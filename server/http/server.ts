@@ -3,6 +3,7 @@
 import type { AccessRules } from "../access/authentication.ts";
 import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
 import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import type { RefusedRequest } from "../control/audit.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { rateLimitKeyOf } from "../model/caller.ts";
@@ -34,18 +35,6 @@ export interface HttpOptions {
   /** Called for requests that were refused with 401, 403 or 429. */
   onRefused: (request: RefusedRequest) => void;
   log: (message: string) => void;
-}
-
-interface RefusedRequest {
-  /** Null where no valid token was sent. */
-  by: Caller | null;
-  method: string;
-  /** The route's path pattern; "none" where no route matched. */
-  path: string;
-  status: number;
-  reason: string;
-  /** Network address of the client. */
-  address: string;
 }
 
 export interface HttpServer {
@@ -97,18 +86,9 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     }),
   };
   const { metrics } = options;
-  metrics.read(
-    "gauge",
-    "svc_http_requests_in_flight",
-    "HTTP requests being answered.",
-    () => state.inFlight.size,
-  );
-  metrics.read(
-    "gauge",
-    "svc_http_body_bytes_held",
-    "Bytes of request bodies held.",
-    () => state.budget.bytesHeld,
-  );
+  const { inFlight, budget } = state;
+  metrics.gauge("svc_http_requests_in_flight", "HTTP requests being answered.", () => inFlight.size);
+  metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => budget.bytesHeld);
   const listener = await listen(options.address, (res, req) => {
     const head = readHead(res, req);
     const exchange = new Exchange(res, head, state.budget);
@@ -289,9 +269,7 @@ function checkContentType(accepted: readonly string[], head: Head): void {
 }
 
 async function withinDeadline(route: Route, exchange: Exchange, request: ServerRequest): Promise<Reply> {
-  const late = new Refusal(503, `no answer within ${route.deadlineMs / 1000} s`, {
-    headers: { "Retry-After": "1" },
-  });
+  const late = tryLater(`no answer within ${route.deadlineMs / 1000} s`, 1);
   const timer = setTimeout(() => exchange.abort(late), route.deadlineMs);
   const aborted = new Promise<never>((_, reject) => {
     const stop = () => reject(request.signal.reason as Error);

@@ -1,6 +1,6 @@
 /** Builds the admission policy of a body: from the settings, the sender's environment, and the ingestion rules. */
 
-import type { AdmissionCounts, AdmissionPolicy, Signal } from "../../engine/index.ts";
+import type { AdmissionCounts, AdmissionPolicy } from "../../engine/index.ts";
 import {
   type CompiledExclusion,
   compileExclusions,
@@ -8,31 +8,22 @@ import {
   environmentKeys,
   settledExclusions,
 } from "../model/exclusion.ts";
-import type { ExcludableSignal } from "../model/ingestion-rule.ts";
+import { type RuleSignal, ruleSignalOf } from "../model/rule-signal.ts";
 import type { BodyTask } from "./decode-task.ts";
 import { makeSharedReader } from "./shared-memory-json.ts";
 
 /** The attribute that holds the original length of a truncated message, in bytes. */
 const truncationKey = "svc.cut";
 
-const excludableSignals: Readonly<Record<Signal, ExcludableSignal>> = {
-  logs: "logs",
-  traces: "traces",
-  metrics: "metrics",
-  profiles: "profiles",
-  kubernetes_resources: "kubernetesResources",
-};
-
 /** Compiled exclusions by signal and environment, kept for as long as the rules do not change. */
 const compiledRules = makeSharedReader((rules: ExclusionRule[]) => {
   const compiled = new Map<string, readonly CompiledExclusion[]>();
-  return (signal: ExcludableSignal, environment: string | null) => {
+  return (signal: RuleSignal, environment: string | null) => {
     const key = `${signal} ${JSON.stringify(environment)}`;
-    let exclusions = compiled.get(key);
-    if (exclusions === undefined) {
-      exclusions = settledExclusions(compileExclusions(rules, signal), makeStamps(environment));
-      compiled.set(key, exclusions);
-    }
+    const known = compiled.get(key);
+    if (known !== undefined) return known;
+    const exclusions = settledExclusions(compileExclusions(rules, signal), makeStamps(environment));
+    compiled.set(key, exclusions);
     return exclusions;
   };
 });
@@ -67,7 +58,7 @@ export function countDroppedRows(
 
 function findExclusions({ admission, content }: BodyTask): readonly CompiledExclusion[] {
   if (admission === undefined) return [];
-  return compiledRules(admission.rules)(excludableSignals[content.signal], admission.environment);
+  return compiledRules(admission.rules)(ruleSignalOf[content.signal], admission.environment);
 }
 
 /** An environment is a cluster, so its name is stamped under both keys. */

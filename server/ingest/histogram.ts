@@ -3,6 +3,8 @@
  * and `<name>_count`.
  */
 
+import type { Sample } from "../../engine/index.ts";
+
 /**
  * Counts by bucket: `counts[i]` counts the values in (bounds[i - 1], bounds[i]]; the last bucket has no upper bound.
  */
@@ -13,30 +15,26 @@ export interface Buckets {
   counts: readonly number[];
 }
 
-/** One value of one of the series that a histogram becomes. */
-export interface HistogramValue {
-  /** Appended to the metric's name. */
-  suffix: "_bucket" | "_sum" | "_count";
-  /** The bucket's upper bound, for `_bucket` only. */
-  le?: string;
-  value: number;
-}
-
 /**
- * The values of one histogram. `sum` is undefined where none was sent. Bucket values are cumulative; the last one is
- * the total.
+ * The samples of one histogram: `_bucket` for each upper bound `le`, `_sum` unless it is undefined, and `_count`.
+ * Bucket values are cumulative; the last one is the total.
  */
-export function toClassicValues({ bounds, counts }: Buckets, sum: number | undefined): HistogramValue[] {
-  const values: HistogramValue[] = [];
+export function makeClassicSamples(
+  shared: Omit<Sample, "value">,
+  { bounds, counts }: Buckets,
+  sum: number | undefined,
+): Sample[] {
+  const { name, labels } = shared;
+  const samples: Sample[] = [];
   let total = 0;
   for (const [i, count] of counts.entries()) {
     total += count;
     const le = i < bounds.length ? String(bounds[i]) : "+Inf";
-    values.push({ suffix: "_bucket", le, value: total });
+    samples.push({ ...shared, name: `${name}_bucket`, labels: { ...labels, le }, value: total });
   }
-  if (sum !== undefined) values.push({ suffix: "_sum", value: sum });
-  values.push({ suffix: "_count", value: total });
-  return values;
+  if (sum !== undefined) samples.push({ ...shared, name: `${name}_sum`, value: sum });
+  samples.push({ ...shared, name: `${name}_count`, value: total });
+  return samples;
 }
 
 /** Counts of the buckets with the indexes `offset`, `offset + 1` and so on. */
@@ -67,7 +65,9 @@ const boundsMax = 160;
  * not interpolate down to zero.
  */
 export function toClassicBuckets(histogram: ExponentialHistogram): Buckets {
-  let { scale, positive, negative } = trimRanges(histogram);
+  let { scale } = histogram;
+  let positive = trimRange(histogram.positive);
+  let negative = trimRange(histogram.negative);
   while (positive.bucketCounts.length + negative.bucketCounts.length + rangeEdges > boundsMax) {
     positive = halveRange(positive);
     negative = halveRange(negative);
@@ -145,10 +145,6 @@ function mergeEqualBounds({ bounds, counts }: BucketLists): Buckets {
 }
 
 /** Drops the empty buckets at both ends; exporters may send many. */
-function trimRanges({ scale, positive, negative }: ExponentialHistogram) {
-  return { scale, positive: trimRange(positive), negative: trimRange(negative) };
-}
-
 function trimRange({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
   const first = bucketCounts.findIndex((count) => count > 0);
   const last = bucketCounts.findLastIndex((count) => count > 0);

@@ -47,12 +47,9 @@ export class IntakeMetrics {
     const { admissionCounts } = decoded;
     this.#bytes.add(decoded.unpackedBytes);
     for (const [reason, rows] of decoded.refusedByKind) this.#refused.add(rows, { reason });
-    if (admissionCounts.refusedBehind > 0)
-      this.#clockRefused.add(admissionCounts.refusedBehind, { direction: "past" });
-    if (admissionCounts.refusedAhead > 0)
-      this.#clockRefused.add(admissionCounts.refusedAhead, { direction: "future" });
-    if (admissionCounts.refusedLarge > 0)
-      this.#large.add(admissionCounts.refusedLarge, { outcome: "refused" });
+    this.#clockRefused.add(admissionCounts.refusedBehind, { direction: "past" });
+    this.#clockRefused.add(admissionCounts.refusedAhead, { direction: "future" });
+    this.#large.add(admissionCounts.refusedLarge, { outcome: "refused" });
   }
 
   countAppended(
@@ -67,11 +64,9 @@ export class IntakeMetrics {
     const { admissionCounts, dropped } = decoded;
     this.#rows.add(rows, { signal });
     for (const [rule, rows] of dropped) this.#dropped.add(rows, { rule, signal });
-    if (admissionCounts.skewedBehind > 0)
-      this.#skewed.add(admissionCounts.skewedBehind, { direction: "past" });
-    if (admissionCounts.skewedAhead > 0)
-      this.#skewed.add(admissionCounts.skewedAhead, { direction: "future" });
-    if (admissionCounts.truncated > 0) this.#large.add(admissionCounts.truncated, { outcome: "cut" });
+    this.#skewed.add(admissionCounts.skewedBehind, { direction: "past" });
+    this.#skewed.add(admissionCounts.skewedAhead, { direction: "future" });
+    this.#large.add(admissionCounts.truncated, { outcome: "cut" });
   }
 
   /** Exports 0 for everything that has not happened yet. */

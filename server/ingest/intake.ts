@@ -108,14 +108,8 @@ export class Intake {
       now,
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
-    options.metrics.read(
-      "gauge",
-      "svc_ingest_waiting_bodies",
-      "Bodies that wait for a decoding thread.",
-      () => {
-        return this.#queue.length;
-      },
-    );
+    const waiting = () => this.#queue.length;
+    options.metrics.gauge("svc_ingest_waiting_bodies", "Bodies that wait for a decoding thread.", waiting);
   }
 
   /**
@@ -129,11 +123,8 @@ export class Intake {
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
     const goodRows = decoded.dropped.reduce((sum, [, rows]) => sum + rows, decoded.batch.rows);
-    const appended = await this.#appendWithinLimits(
-      { rows: goodRows, bytes: decoded.unpackedBytes },
-      decoded,
-      body,
-    );
+    const load = { rows: goodRows, bytes: decoded.unpackedBytes };
+    const appended = await this.#appendWithinLimits(load, decoded, body);
     this.#metrics.countAppended(body.signal, decoded, appended);
     // A repeated body may have been taken under other rules.
     const dropped = goodRows - appended.rows;
@@ -153,30 +144,17 @@ export class Intake {
     await this.#pool.destroy();
   }
 
-  #decode({
-    signal,
-    format,
-    body,
-    encoding,
-    sender,
-    environment,
-    key,
-    index = "",
-    flattensJson,
-  }: IntakeBody): Promise<DecodedBody> {
+  #decode({ signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody): Promise<DecodedBody> {
+    const { body, format } = sent;
     if (this.#queuedBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
     this.#queuedBytes += body.length;
-    const arrivalMs = this.#options.now();
-    const { store } = this.#options;
+    const { store, now } = this.#options;
     const task: BodyTask = {
       content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
-      format,
-      body,
-      encoding,
-      sender,
-      arrivalMs,
+      ...sent,
+      arrivalMs: now(),
       unpackedBytesMax: ingestUnpackedBytesMax,
       wantsContentKey: key === null && format !== "syslog",
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,

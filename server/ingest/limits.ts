@@ -1,7 +1,6 @@
 /** Every cap of ingestion, with its reason. */
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { KiB, MiB } from "../model/limits.ts";
 
 /** One body on the wire. Agents send 1 to 10 MiB. */
 export const ingestBodyBytesMax = 32 * MiB;

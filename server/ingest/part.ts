@@ -13,7 +13,7 @@ import { remoteWriteRoutes } from "./prometheus/routes.ts";
 import { ingestRoutes } from "./routes.ts";
 
 export interface IngestSettings {
-  ingestThreads?: number;
+  ingestThreads?: number | undefined;
   /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
   flattensJson?: boolean;
   /** Which rows are admitted, and what happens to those that are too large. */

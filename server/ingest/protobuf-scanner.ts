@@ -139,3 +139,12 @@ export class ProtoScanner {
 export function makeProtobufRefusal(problem: string): Refusal {
   return new Refusal(400, `the body is not valid protobuf: ${problem}`);
 }
+
+/** Throws Refusal 400 where the body cannot be decoded. */
+export function decodeOrRefuse<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -39,8 +39,25 @@ export abstract class Sink {
     this.arrivalMs = arrivalMs;
   }
 
-  abstract get admissionCounts(): AdmissionCounts;
-  abstract finish(): EncodedBatch;
+  abstract readonly builder: BatchBuilder | SampleBatchBuilder;
+
+  get admissionCounts(): AdmissionCounts {
+    return this.builder.counts;
+  }
+
+  finish(): EncodedBatch {
+    return this.builder.finish();
+  }
+
+  /** Calls `addRow`; where it throws RowProblem, the row is refused. */
+  refuseOnProblem(addRow: () => void): void {
+    try {
+      addRow();
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      this.refuseRow(problem);
+    }
+  }
 
   /** Counts a row that could not be read. */
   refuseRow({ kind, message }: RowProblem): void {
@@ -96,10 +113,6 @@ export class RowSink extends Sink {
     this.flattensJson = task.flattensJson && signal === "logs";
   }
 
-  get admissionCounts(): AdmissionCounts {
-    return this.builder.counts;
-  }
-
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
   add(row: RowRanges, bytes: Buffer): void {
     if (this.flattensJson && canBeJson(row, bytes)) this.addText(toLogRow(row, bytes, this.builder));
@@ -116,10 +129,6 @@ export class RowSink extends Sink {
     const row = this.flattensJson ? flattenMessage(sent) : sent;
     this.#checkKeys(row.attributes);
     return this.builder.addLogRow(row);
-  }
-
-  finish(): EncodedBatch {
-    return this.builder.finish();
   }
 
   #checkKeys(attributes: Readonly<Record<string, string>>): void {
@@ -140,10 +149,6 @@ export class SampleSink extends Sink {
     this.builder = new SampleBatchBuilder({ ...makeAdmissionPolicy(task), census: new ActiveSeries(census) });
   }
 
-  get admissionCounts(): AdmissionCounts {
-    return this.builder.counts;
-  }
-
   /** Adds the samples of one point, which counts as one row; returns why one of them cannot be stored. */
   addPoint(samples: readonly Sample[]): string | undefined {
     let reason: string | undefined;
@@ -151,10 +156,6 @@ export class SampleSink extends Sink {
       this.countRepeatedBytes(labelBytes(labels) * samples.length);
     for (const sample of samples) reason = this.builder.addSample(sample) ?? reason;
     return this.countRow(reason);
-  }
-
-  finish(): EncodedBatch {
-    return this.builder.finish();
   }
 }
 

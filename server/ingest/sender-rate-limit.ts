@@ -1,6 +1,6 @@
 /** Rate limits of senders: token buckets that may go into debt, so that even the largest body passes at some time. */
 
-import { Refusal } from "../throttle/refusal.ts";
+import { tryLater } from "../throttle/refusal.ts";
 import type { SenderLimits } from "./admission-settings.ts";
 import { rateLimitedSendersMax, senderBurstSeconds } from "./limits.ts";
 
@@ -40,11 +40,8 @@ export class SenderRateLimiter {
     if (longest.seconds === 0) return;
     this.#options.onRefused(longest.kind);
     const perSecond = perSecondOf(limits, longest.kind);
-    throw new Refusal(
-      429,
-      `the sender's token may send ${perSecond} ${longest.kind} a second: try again in ${longest.seconds} s`,
-      { headers: { "Retry-After": String(longest.seconds) } },
-    );
+    const allowed = `the sender's token may send ${perSecond} ${longest.kind} a second`;
+    throw tryLater(`${allowed}: try again in ${longest.seconds} s`, longest.seconds, 429);
   }
 
   /** Takes a load from the sender's buckets. Throws Refusal 429, and takes nothing, while a balance is 0 or less. */

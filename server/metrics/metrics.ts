@@ -32,6 +32,11 @@ export class Metrics {
     return counter;
   }
 
+  /** Registers a gauge; see `read`. */
+  gauge(name: string, help: string, read: () => number | [Labels, number][]): void {
+    this.read("gauge", name, help, read);
+  }
+
   /** Registers a value that `read` supplies at each scrape: a number, or one number for each label set. */
   read(type: "counter" | "gauge", name: string, help: string, read: () => number | [Labels, number][]): void {
     const samples = () => {

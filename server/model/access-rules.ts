@@ -6,7 +6,8 @@
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { longText, nameText, strictObject } from "./schema.ts";
+import { ruleSignals } from "./rule-signal.ts";
+import { listOf, longText, nameText, strictObject } from "./schema.ts";
 
 const groupRole = z.enum(["viewer", "editor", "admin"]);
 export type GroupRole = z.infer<typeof groupRole>;
@@ -21,11 +22,6 @@ export const groupShape = strictObject({
 
 /** A group of users and tokens. */
 export type Group = z.infer<typeof groupShape>;
-
-const listOf = <S extends z.ZodType>(of: S) => z.array(of).min(1).max(listedMax);
-
-const ruleSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
-export type RuleSignal = (typeof ruleSignals)[number];
 
 const telemetryGrant = strictObject({
   signals: listOf(z.enum(ruleSignals)),

@@ -113,13 +113,8 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
   const { expression, evaluationRules } = alert.timeseries;
   const at = `${path}.timeseries`;
   const names = new Set<string>();
-  for (const [
-    i,
-    {
-      name,
-      static: { persistenceSettings },
-    },
-  ] of evaluationRules.entries()) {
+  for (const [i, rule] of evaluationRules.entries()) {
+    const { name } = rule;
     const where = `${at}.evaluationRules[${i}]`;
     if (names.has(name)) {
       throw new Refusal(
@@ -128,7 +123,7 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
       );
     }
     names.add(name);
-    const { datapointsToAlarm, datapointsInEvaluationWindow } = persistenceSettings;
+    const { datapointsToAlarm, datapointsInEvaluationWindow } = rule.static.persistenceSettings;
     if (datapointsToAlarm > datapointsInEvaluationWindow) {
       const settings = `${where}.static.persistenceSettings`;
       throw new Refusal(

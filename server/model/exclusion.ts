@@ -4,7 +4,8 @@
  */
 
 import { RE2JS } from "re2js";
-import type { ExcludableSignal, IngestionRule } from "./ingestion-rule.ts";
+import type { IngestionRule } from "./ingestion-rule.ts";
+import type { RuleSignal } from "./rule-signal.ts";
 
 /** An ingestion rule with its id. It leaves out a row that matches one of its `rules`, each with all expressions. */
 export type ExclusionRule = Omit<IngestionRule, "id"> & { id: string };
@@ -40,10 +41,7 @@ export interface ExcludableRow {
 export const environmentKeys = ["environment", "k8s.cluster.name"] as const;
 
 /** The exclusions for one signal, in the order of the rules. Throws an Error for a pattern that is not RE2 syntax. */
-export function compileExclusions(
-  rules: readonly ExclusionRule[],
-  signal: ExcludableSignal,
-): CompiledExclusion[] {
+export function compileExclusions(rules: readonly ExclusionRule[], signal: RuleSignal): CompiledExclusion[] {
   return rules.flatMap(({ id, cluster, rules: exclusions }) =>
     exclusions
       .filter(({ signals }) => signals.includes(signal))
@@ -100,7 +98,7 @@ function withCluster(tests: CompiledTest[], cluster: string | undefined): Compil
   });
 }
 
-function compileTest({ key, operator, values }: MatchExpression, signal: ExcludableSignal): CompiledTest {
+function compileTest({ key, operator, values }: MatchExpression, signal: RuleSignal): CompiledTest {
   const field = fieldOf(key, signal);
   // Levels are compared without regard to case.
   const isLevel = field.kind === "level";
@@ -113,7 +111,7 @@ function compileTest({ key, operator, values }: MatchExpression, signal: Excluda
 }
 
 /** The field of a key: like the query language, it has keys that are no attributes. */
-function fieldOf(key: string, signal: ExcludableSignal): TextField {
+function fieldOf(key: string, signal: RuleSignal): TextField {
   const hasBody = signal === "profiles" || signal === "kubernetesResources";
   if (signal === "logs" && key === "log_level") return { kind: "level" };
   if (signal === "logs" && key === "message") return { kind: "message" };

@@ -1,5 +1,8 @@
 /** Every limit of stored resources, each with its reason. */
 
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+
 /** Width of a bucket in seconds: a hundred years hold all data there is. */
 export const bucketSecondsMax = 3_155_760_000;
 /** Largest time that a JavaScript Date can hold, in Unix milliseconds; requests name no later one. */

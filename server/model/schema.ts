@@ -4,7 +4,7 @@
 
 import * as z from "zod";
 import { suggest } from "../text/suggestion.ts";
-import { nameLengthMax, textLengthMax, timeMsMax } from "./limits.ts";
+import { listedMax, nameLengthMax, textLengthMax, timeMsMax } from "./limits.ts";
 
 /** A zod message with this prefix says what a valid value is; any other says what is wrong. */
 export const expectedMark = "expected ";
@@ -40,6 +40,17 @@ export const openObject = z.looseObject;
 export const nameText = z.string().max(nameLengthMax).regex(/\S/, "must not be blank");
 /** A text of bounded length, possibly empty. */
 export const longText = z.string().max(textLengthMax);
+/** A list of such values, not empty and of bounded length. */
+export function listOf<S extends z.ZodType>(of: S): z.ZodArray<S> {
+  return z.array(of).min(1).max(listedMax);
+}
+
+/** Tests of named texts with these operators, all of which must hold. */
+export function matchOf<const Operators extends readonly string[]>(operators: Operators) {
+  const expression = strictObject({ key: nameText, operator: z.enum(operators), values: listOf(longText) });
+  return strictObject({ matchExpressions: listOf(expression) });
+}
+
 /** An integer. Its error for a text says that an integer is missing, where zod would say a number. */
 export const integer = z.int({
   error: (issue) => (issue.code === "invalid_type" ? `${expectedMark}an integer` : undefined),

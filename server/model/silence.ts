@@ -1,21 +1,17 @@
 /** Silences: times in which some alerts notify nobody. */
 
-import * as z from "zod";
+import type * as z from "zod";
 import { Refusal } from "../throttle/refusal.ts";
-import { listedMax, timeMsMax } from "./limits.ts";
+import { timeMsMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { integer, longText, nameText, strictObject } from "./schema.ts";
+import { integer, listOf, longText, matchOf, strictObject } from "./schema.ts";
 
 const timeMs = integer.min(0).max(timeMsMax);
 
-/** A test of one label; a missing label counts as empty. */
-const expression = strictObject({
-  key: nameText,
-  operator: z.enum(["In", "NotIn"]),
-  values: z.array(longText).min(1).max(listedMax),
-});
+/** Tests of labels; a missing label counts as empty. */
+const match = matchOf(["In", "NotIn"]);
 
-export type SilenceExpression = z.infer<typeof expression>;
+export type SilenceExpression = z.infer<typeof match>["matchExpressions"][number];
 
 export const silenceShape = strictObject({
   id: sentId.optional(),
@@ -24,9 +20,9 @@ export const silenceShape = strictObject({
   startsAt: timeMs.optional(),
   endsAt: timeMs,
   /** Ids of the silenced alerts; absent: every alert whose instance labels match. */
-  alertIds: z.array(sentId.min(1)).min(1).max(listedMax).optional(),
+  alertIds: listOf(sentId.min(1)).optional(),
   /** Labels of the silenced instances: all expressions must hold. */
-  match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
+  match: match.optional(),
 }).meta({ id: "Silence" });
 
 export type Silence = z.infer<typeof silenceShape>;

@@ -91,25 +91,7 @@ export type WidgetExpression = z.infer<typeof expression>;
 
 /** The expression of a widget that has one. */
 export function expressionOf(of: Widget): WidgetExpression | undefined {
-  switch (of.type) {
-    case "group":
-    case "markdown":
-      return undefined;
-    case "chart":
-      return of.chart.expression;
-    case "stat":
-      return of.stat.expression;
-    case "table":
-      return of.table.expression;
-    case "gauge":
-      return of.gauge.expression;
-    case "barGauge":
-      return of.barGauge.expression;
-    case "pie":
-      return of.pie.expression;
-    case "trace":
-      return of.trace.expression;
-    case "log":
-      return of.log.expression;
-  }
+  if (of.type === "group" || of.type === "markdown") return undefined;
+  const { [of.type]: content } = of as unknown as Record<string, { expression?: WidgetExpression }>;
+  return content!.expression;
 }

@@ -30,7 +30,9 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
   return async ({ id, action, events, receipts }): Promise<Outcome> => {
     const message = messageOf(events, options.publicUrl);
     const first = events[0]!;
-    const earlier = receipts.flatMap((receipt) => messageIdOf(receipt) ?? []);
+    const earlier = (receipts as readonly ({ messageId?: string } | null)[]).flatMap(
+      (receipt) => receipt?.messageId ?? [],
+    );
     try {
       const messageId = `<${id}@${domain}>`;
       await transport.sendMail({
@@ -49,7 +51,7 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
       });
       return { kind: "delivered", receipt: { messageId } };
     } catch (error) {
-      return failureOf(error as Error & { code?: string; responseCode?: number });
+      return failureOf(error as SendError);
     }
   };
 }
@@ -73,30 +75,22 @@ function transportOptions({ host, port, security, user, password, ca }: EmailOpt
   };
 }
 
+type SendError = Error & { code?: string; responseCode?: number };
+
 /** A permanent refusal of the recipients or the text is final. After other errors, as of a login, a retry may help. */
-function failureOf({
-  message,
-  code,
-  responseCode = 0,
-}: Error & { code?: string; responseCode?: number }): Outcome {
+function failureOf({ message, code, responseCode = 0 }: SendError): Outcome {
   const isRefused = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
   return isRefused ? { kind: "final", problem: message } : { kind: "retry", problem: message };
 }
 
-function messageIdOf(receipt: unknown): string | undefined {
-  const { messageId } = (receipt ?? {}) as { messageId?: string };
-  return messageId;
-}
-
-function textOf({ title, description, lines, more, link }: Message): string {
-  const listed = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].map((line) => `- ${line}`);
+function textOf({ title, description, lines, link }: Message): string {
+  const listed = lines.map((line) => `- ${line}`);
   const parts = [title, description, listed.join("\n"), link];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-function htmlOf({ title, description, lines, more, link, isResolved }: Message): string {
-  const listed = [...lines, ...(more > 0 ? [`and ${more} more`] : [])];
-  const items = listed.map((line) => `<li>${escapeMarkup(line)}</li>`).join("");
+function htmlOf({ title, description, lines, link, isResolved }: Message): string {
+  const items = lines.map((line) => `<li>${escapeMarkup(line)}</li>`).join("");
   const colour = isResolved ? "#1a7f37" : "#b42318";
   const about = description === "" ? "" : `<p>${escapeMarkup(description)}</p>`;
   return [

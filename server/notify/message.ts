@@ -6,10 +6,8 @@ import { listedInstancesMax } from "./limits.ts";
 export interface Message {
   title: string;
   description: string;
-  /** One line for each instance that is listed. */
+  /** One line for each instance that is listed, and one that counts the others. */
   lines: string[];
-  /** Number of instances that are not listed. */
-  more: number;
   link: string;
   isResolved: boolean;
 }
@@ -23,8 +21,10 @@ export function messageOf(events: readonly NotificationEvent[], publicUrl: strin
   return {
     title: `${verb}: ${first.alertName}${count}${late}`,
     description: first.alertDescription,
-    lines: events.slice(0, listedInstancesMax).map(eventLine),
-    more: Math.max(0, events.length - listedInstancesMax),
+    lines: [
+      ...events.slice(0, listedInstancesMax).map(eventLine),
+      ...(events.length > listedInstancesMax ? [`and ${events.length - listedInstancesMax} more`] : []),
+    ],
     link: deepLink(first, publicUrl),
     isResolved: state === "resolved",
   };

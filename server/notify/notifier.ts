@@ -89,7 +89,7 @@ export class Notifier {
       log,
     });
     const help = "1 where notifications wait, for the data folder was made of a backup.";
-    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
+    metrics.gauge("svc_notifications_held", help, () => Number(options.holdsNotifications));
   }
 
   /** Starts to send notifications, unless they wait. */

@@ -134,14 +134,8 @@ export class Outbox {
       await this.#setNextTry(known, nextAtMs);
       return true;
     }
-    const again: Notification = {
-      ...known,
-      status: "waiting",
-      tries: 0,
-      nextAtMs,
-      endedAtMs: null,
-      problem: null,
-    };
+    const fresh = { status: "waiting", tries: 0, nextAtMs, endedAtMs: null, problem: null } as const;
+    const again: Notification = { ...known, ...fresh };
     await this.#options.state.write([toChange(again)]);
     this.#ended.splice(this.#ended.indexOf(id), 1);
     this.#take(again);
@@ -175,11 +169,8 @@ export class Outbox {
       return;
     }
     const key = destinationKey(notification.action);
-    let queue = this.#queues.get(key);
-    if (queue === undefined) {
-      queue = new DeliveryQueue();
-      this.#queues.set(key, queue);
-    }
+    const queue = this.#queues.get(key) ?? new DeliveryQueue();
+    this.#queues.set(key, queue);
     queue.add(notification);
   }
 
@@ -340,19 +331,14 @@ export class Outbox {
 
   #readMetrics(metrics: Metrics): void {
     const waiting = () => [...this.#queues.values()].flatMap((queue) => queue.waiting);
-    metrics.read("gauge", "svc_notifications", "Notifications that are kept, by status.", () => {
+    metrics.gauge("svc_notifications", "Notifications that are kept, by status.", () => {
       const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
       return [...counts].map(([status, all]) => [{ status }, all.length]);
     });
-    metrics.read(
-      "gauge",
-      "svc_notifications_oldest_seconds",
-      "Age of the oldest notification that waits.",
-      () => {
-        const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
-        return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
-      },
-    );
+    metrics.gauge("svc_notifications_oldest_seconds", "Age of the oldest notification that waits.", () => {
+      const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
+      return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
+    });
   }
 }
 

@@ -46,7 +46,9 @@ export function slackSender({
     if (!isWebhook && botToken === undefined) {
       return { kind: "final", problem: "no Slack bot token is configured" };
     }
-    const thread = receipts.map(threadOf).find((ts) => ts !== undefined);
+    const thread = (receipts as readonly ({ ts?: string } | null)[]).find(
+      (receipt) => receipt?.ts !== undefined,
+    )?.ts;
     const body = isWebhook
       ? content
       : {
@@ -92,13 +94,8 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function threadOf(receipt: unknown): string | undefined {
-  const { ts } = (receipt ?? {}) as { ts?: string };
-  return ts;
-}
-
-function contentOf({ title, description, lines, more, link, isResolved }: Message) {
-  const listed = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].map((line) => `• ${line}`).join("\n");
+function contentOf({ title, description, lines, link, isResolved }: Message) {
+  const listed = lines.map((line) => `• ${line}`).join("\n");
   const text = [description, listed].filter((part) => part !== "").join("\n");
   const section = (mrkdwn: string) => ({ type: "section", text: { type: "mrkdwn", text: mrkdwn } });
   return {

@@ -61,12 +61,7 @@ function makeRequest(
   try {
     const url = fillUrl(webhook.url, variables);
     const signed = signHeaders(id, nowMs, body, webhook.secret);
-    return {
-      method,
-      url,
-      headers: { "User-Agent": "svc", ...type, ...headers, ...signed },
-      body,
-    };
+    return { method, url, headers: { "User-Agent": "svc", ...type, ...headers, ...signed }, body };
   } catch (error) {
     return (error as Error).message;
   }

@@ -6,11 +6,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 /** Registers metrics of the store and the process, which are read at each scrape. */
 export function registerStoreMetrics(metrics: Metrics, store: Store, state: State): void {
   const stats = cacheFor(1_000, () => store.stats());
-  const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
   const count = (name: string, help: string, read: (stats: SignalStats) => number) => {
-    metrics.read("gauge", name, help, () =>
-      signals.map((signal) => [{ signal }, read(stats().signals[signal])]),
-    );
+    metrics.gauge(name, help, () => signals.map((signal) => [{ signal }, read(stats().signals[signal])]));
   };
   count("svc_store_rows", "Rows in the store, by signal.", ({ rows }) => rows);
   count(
@@ -21,23 +18,25 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
   count("svc_store_chunks", "Chunks in the store, by signal.", ({ chunks }) => chunks);
   count("svc_store_partitions", "Partitions (days) in the store, by signal.", ({ partitions }) => partitions);
   count("svc_store_bytes", "Bytes of the partitions' files, by signal.", ({ bytes }) => bytes);
-  gauge("svc_store_journal_bytes", "Bytes of the journal's files.", () => stats().journalBytes);
-  gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
+  metrics.gauge("svc_store_journal_bytes", "Bytes of the journal's files.", () => stats().journalBytes);
+  metrics.gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
     return stats().damage.length + state.damage.length;
   });
-  gauge(
+  metrics.gauge(
     "svc_retention_held_days",
     "Days that look too old by the clock but are kept, because they are many at once or no row is as new.",
     () => stats().retentionHeldDays,
   );
-  gauge("process_resident_memory_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
-  gauge("svc_javascript_heap_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
+  metrics.gauge("process_resident_memory_bytes", "Resident memory of the process.", () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.gauge("svc_javascript_heap_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
   metrics.read("counter", "process_cpu_seconds_total", "CPU time of the process, user and system.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
   const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
-  gauge("process_start_time_seconds", "Start of the process, Unix time.", () => startSeconds);
+  metrics.gauge("process_start_time_seconds", "Start of the process, Unix time.", () => startSeconds);
 }
 
 /** Caches a value for `ms`, so that all metrics of one scrape share one read of the store. */

@@ -3,24 +3,14 @@
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
 import { type ListedLabel, queryFields, queryLabels } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { integerFrom, strictObject } from "../model/schema.ts";
+import { integerFrom } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { prefix, range, warnings, warningsMember, withOrderedRange } from "./search-body.ts";
+import { prefix, range, rangedBody, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const fieldsDefault = 1_000;
-
-const body = withOrderedRange(
-  strictObject({
-    signal: z.enum(signals),
-    query: z.string().nullish(),
-    ...range,
-    prefix,
-    limit: integerFrom(1, 10_000).nullish(),
-  }),
-);
 
 export function fieldsRoute(searches: Searches): Route {
   return defineRoute({
@@ -28,7 +18,13 @@ export function fieldsRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/fields",
     summary: "Lists the fields of the rows that a search finds, or the labels of series",
-    body: json(body, { nullIsAbsent: true }),
+    body: rangedBody({
+      signal: z.enum(signals),
+      query: z.string().nullish(),
+      ...range,
+      prefix,
+      limit: integerFrom(1, 10_000).nullish(),
+    }),
     response: z.looseObject({
       fields: z.array(z.looseObject({ name: z.string() })),
       isWhole: z.boolean(),
@@ -47,11 +43,10 @@ export function fieldsRoute(searches: Searches): Route {
         if (signal === "metrics") {
           const { found, isWhole, warnings } = await queryLabels(store, request, limits);
           const after = { isWhole, ...warningsMember(warnings) };
-          return listReply({ before: {}, name: "fields", items: found.map(formatLabel), after });
+          return listReply({ name: "fields", items: found.map(formatLabel), after });
         }
         const { fields, count, isWhole, warnings } = await queryFields(store, { signal, ...request }, limits);
         return listReply({
-          before: {},
           name: "fields",
           items: fields.map((field) => JSON.stringify(field)),
           after: { count, isWhole, ...warningsMember(warnings) },

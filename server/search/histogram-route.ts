@@ -2,29 +2,12 @@
 
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
-import { queryHistogram, type RowHistogram } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { queryHistogram } from "../../query/index.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import {
-  bucketSize,
-  range,
-  requiredQuery,
-  warnings,
-  warningsMember,
-  withOrderedRange,
-} from "./search-body.ts";
+import { bucketSize, range, rangedBody, requiredQuery, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
-
-const body = withOrderedRange(
-  strictObject({
-    signal: z.enum(signals).exclude(["metrics"]).nullish(),
-    query: requiredQuery("a string, svcQL that selects rows (of logs, or search terms)"),
-    ...range,
-    bucketSize,
-  }),
-);
 
 export function histogramRoute(searches: Searches): Route {
   return defineRoute({
@@ -32,7 +15,12 @@ export function histogramRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/histogram",
     summary: "Counts the rows that a search finds, over time and by level or status",
-    body: json(body, { nullIsAbsent: true }),
+    body: rangedBody({
+      signal: z.enum(signals).exclude(["metrics"]).nullish(),
+      query: requiredQuery("a string, svcQL that selects rows (of logs, or search terms)"),
+      ...range,
+      bucketSize,
+    }),
     response: z.looseObject({
       bucketSize: z.int(),
       partial: z.array(z.int()),
@@ -54,15 +42,12 @@ export function histogramRoute(searches: Searches): Route {
         return listReply({
           before: { bucketSize: histogram.bucketSeconds, partial: histogram.partial },
           name: "series",
-          items: formatSeries(histogram),
+          items: histogram.series.values().map(({ kind, points }) => {
+            return JSON.stringify(histogram.by === null ? { points } : { [histogram.by]: kind, points });
+          }),
           after: { count: histogram.count, ...warningsMember(histogram.warnings) },
         });
       });
     },
   });
-}
-
-function* formatSeries({ by, series }: RowHistogram): Generator<string> {
-  for (const { kind, points } of series)
-    yield JSON.stringify(by === null ? { points } : { [by]: kind, points });
 }

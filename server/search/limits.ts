@@ -1,7 +1,6 @@
 /** Limits of searches and tails, each with its reason. */
 
-const KiB = 1024;
-const MiB = 1024 * KiB;
+import { KiB, MiB } from "../model/limits.ts";
 
 /**
  * Searches that run, or whose answers are being written, at once. Scan threads are few: more searches would only wait

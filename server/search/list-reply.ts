@@ -8,7 +8,7 @@ const pieceLength = 256 * 1024;
 /** The parts of an answer such as `{"count":2,"logs":[…],"cursor":…}`. */
 export interface ListParts {
   /** Members before the list, such as `count`. */
-  before: Readonly<Record<string, unknown>>;
+  before?: Readonly<Record<string, unknown>>;
   /** Name of the list, such as `logs`. */
   name: string;
   /** Elements of the list, as JSON texts. */
@@ -26,7 +26,7 @@ export function listReply(parts: ListParts): Reply {
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
-function* formatPieces({ before, name, items, after }: ListParts): Generator<string, undefined> {
+function* formatPieces({ before = {}, name, items, after }: ListParts): Generator<string, undefined> {
   const head = formatMembers(before);
   let piece = `{${head}${head === "" ? "" : ","}${JSON.stringify(name)}:[`;
   let isFirst = true;

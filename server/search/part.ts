@@ -32,9 +32,9 @@ export function searchPart(
   metrics: Metrics,
 ): Part {
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
-  const { stepsFor } = control;
-  const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
-  const tails = new Tails({ store, storeFor, stepsFor, metrics, deadlineMs, memoryBytes });
+  const options = { storeFor, metrics, deadlineMs, memoryBytes };
+  const searches = new Searches(options);
+  const tails = new Tails({ ...options, store, stepsFor: control.stepsFor });
   return {
     routes: [
       logsRoute(searches),

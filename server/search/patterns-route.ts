@@ -2,24 +2,19 @@
 
 import * as z from "zod";
 import { type Pattern, queryPatterns } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
 import {
   limit,
   limitDefault,
   range,
+  rangedBody,
   requiredQuery,
   warnings,
   warningsMember,
-  withOrderedRange,
 } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
-
-const body = withOrderedRange(
-  strictObject({ query: requiredQuery("a string, svcQL or search terms"), ...range, limit }),
-);
 
 export function patternsRoute(searches: Searches): Route {
   return defineRoute({
@@ -27,7 +22,7 @@ export function patternsRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/patterns",
     summary: "Tells which patterns messages have",
-    body: json(body, { nullIsAbsent: true }),
+    body: rangedBody({ query: requiredQuery("a string, svcQL or search terms"), ...range, limit }),
     response: z.looseObject({
       count: z.int(),
       distinct: z.int(),
@@ -37,15 +32,12 @@ export function patternsRoute(searches: Searches): Route {
     handle: (input) => {
       const { query, startTime: startMs, endTime: endMs, limit } = input.body;
       return searches.run(input, async (store, limits) => {
-        const found = await queryPatterns(
-          store,
-          { query, startMs, endMs, limit: limit ?? limitDefault },
-          limits,
-        );
+        const request = { query, startMs, endMs, limit: limit ?? limitDefault };
+        const found = await queryPatterns(store, request, limits);
         return listReply({
           before: { count: found.count, distinct: found.distinct },
           name: "patterns",
-          items: formatPatterns(found.patterns),
+          items: found.patterns.values().map(formatPattern),
           after: warningsMember(found.warnings),
         });
       });
@@ -53,17 +45,7 @@ export function patternsRoute(searches: Searches): Route {
   });
 }
 
-function* formatPatterns(patterns: readonly Pattern[]): Generator<string> {
-  for (const { template, text, count, share, example, firstSeenMs, lastSeenMs, levels } of patterns) {
-    yield JSON.stringify({
-      template,
-      text,
-      count,
-      share,
-      example,
-      firstSeen: firstSeenMs,
-      lastSeen: lastSeenMs,
-      levels,
-    });
-  }
+function formatPattern({ firstSeenMs: firstSeen, lastSeenMs: lastSeen, ...pattern }: Pattern): string {
+  const { template, text, count, share, example, levels } = pattern;
+  return JSON.stringify({ template, text, count, share, example, firstSeen, lastSeen, levels });
 }

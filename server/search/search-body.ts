@@ -1,6 +1,8 @@
 /** Schemas that the bodies and answers of searches share. A field that is null counts as left out. */
 
 import * as z from "zod";
+import type { LogSearchResult } from "../../query/index.ts";
+import { json } from "../api/define-route.ts";
 import { bucketSecondsMax } from "../model/limits.ts";
 import { expects, integerFrom, strictObject, timeMs } from "../model/schema.ts";
 
@@ -32,32 +34,52 @@ export function requiredQuery(text: string): z.ZodString {
   return z.string(expects(text));
 }
 
-/** Adds to a body the check that startTime is not after endTime. */
-export function withOrderedRange<Body extends z.ZodType<{ startTime: number; endTime: number }>>(
-  body: Body,
-): Body {
-  return body.refine(({ startTime, endTime }) => startTime <= endTime, {
-    path: ["startTime"],
-    error: ({ input }) => describeRangeProblem(input as { startTime: number; endTime: number }),
-    params: { isWhole: true },
-  });
+interface Range {
+  startTime: number;
+  endTime: number;
 }
 
-export function describeRangeProblem({ startTime, endTime }: { startTime: number; endTime: number }): string {
+/** A body whose startTime must not be after its endTime. */
+export function rangedBody<Shape extends typeof range>(shape: Shape) {
+  const body = strictObject(shape).refine((sent) => isOrdered(sent as Range), {
+    path: ["startTime"],
+    error: ({ input }) => describeRangeProblem(input as Range),
+    params: { isWhole: true },
+  });
+  return json(body, { nullIsAbsent: true });
+}
+
+function isOrdered({ startTime, endTime }: Range): boolean {
+  return startTime <= endTime;
+}
+
+export function describeRangeProblem({ startTime, endTime }: Range): string {
   return `must not be after endTime, got ${startTime} and ${endTime}`;
 }
 
 /** The body of a search for logs or spans; `query` completes "query must be …" in errors. */
 export function rowsSearchBody(query: string) {
-  return withOrderedRange(
-    strictObject({
-      query: requiredQuery(query),
-      ...range,
-      limit,
-      cursor: z.string(expects("a string, the cursor of an earlier answer")).nullish(),
-      explain: z.boolean().nullish(),
-    }),
-  );
+  return rangedBody({
+    query: requiredQuery(query),
+    ...range,
+    limit,
+    cursor: z.string(expects("a string, the cursor of an earlier answer")).nullish(),
+    explain: z.boolean().nullish(),
+  });
+}
+
+type RowsSearch = ReturnType<ReturnType<typeof rowsSearchBody>["read"]>;
+
+export function toRowsRequest({ query, startTime: startMs, endTime: endMs, limit, cursor }: RowsSearch) {
+  return { query, startMs, endMs, limit: limit ?? limitDefault, ...(cursor == null ? {} : { cursor }) };
+}
+
+/** What stands behind the rows in the answer. */
+export function membersAfterRows(
+  { cursor, warnings, explained }: Pick<LogSearchResult, "cursor" | "warnings" | "explained">,
+  { explain }: RowsSearch,
+) {
+  return { cursor, ...warningsMember(warnings), ...(explain === true ? { explain: explained } : {}) };
 }
 
 export const warnings = z.array(z.string()).optional();

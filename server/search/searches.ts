@@ -7,16 +7,16 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import { Reply } from "../api/route.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
   /** Returns the store within the caller's authorization scope. */
   storeFor(caller: Caller): SearchableStore;
   metrics: Metrics;
-  /** A search that takes longer is ended with 503. */
+  /** A search, or one read of a tail, that takes longer is ended: a search with 503. */
   deadlineMs: number;
-  /** Memory that one search may hold. */
+  /** Memory that one search, or one read of a tail, may hold. */
   memoryBytes: number;
 }
 
@@ -38,12 +38,12 @@ export class Searches {
     this.#queries = metrics.counter("svc_queries_total", "Searches ended, by how they ended.");
     this.#seconds = metrics.histogram("svc_query_seconds", "Duration of searches.", secondsBounds);
     const inFlight = () => this.#inFlight;
-    metrics.read("gauge", "svc_queries_in_flight", "Searches running or being read.", inFlight);
+    metrics.gauge("svc_queries_in_flight", "Searches running or being read.", inFlight);
   }
 
   /** Aborts the searches that run, with 503, because the server stops. */
   end(): void {
-    this.#stopping.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
+    this.#stopping.abort(tryLater("the server is stopping", 5));
   }
 
   /** The members that all routes of searches share. */
@@ -65,9 +65,7 @@ export class Searches {
     search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
   ): Promise<Reply> {
     if (this.#inFlight >= searchesInFlightMax) {
-      throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
-        headers: { "Retry-After": "1" },
-      });
+      throw tryLater(`${searchesInFlightMax} searches are running; try again`, 1, 429);
     }
     this.#inFlight++;
     const onEnd = () => {

@@ -9,10 +9,9 @@ import {
   QueryError,
   type SearchPlan,
 } from "../../query/index.ts";
-import type { SearchableStore } from "../access/searchable-store.ts";
 import { defineRoute } from "../api/define-route.ts";
 import { Reply, type Route, type ServerRequest } from "../api/route.ts";
-import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Counter } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { expects, timeMs } from "../model/schema.ts";
 import { describeValue } from "../text/quote.ts";
@@ -27,24 +26,18 @@ import {
   tailsMax,
   tailsOfCallerMax,
 } from "./limits.ts";
+import type { SearchOptions } from "./searches.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
 import { type ArrivalStore, TailFeed, type TailSelection } from "./tail-feed.ts";
 import { TailQueue } from "./tail-queue.ts";
 
 /** What the tails of a server need. */
-export interface TailsOptions {
+export interface TailsOptions extends SearchOptions {
   /** The whole store; the steps of a tail hold the row-level filter of its caller. */
   store: ArrivalStore;
-  /** Returns the store within the caller's authorization scope. */
-  storeFor(caller: Caller): SearchableStore;
   /** Adds the row-level filter of the caller to the steps of a query. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
-  metrics: Metrics;
-  /** Deadline of one read of the store. */
-  deadlineMs: number;
-  /** Memory that one read of the store may hold. */
-  memoryBytes: number;
 }
 
 /** Where a tail begins. */
@@ -82,11 +75,11 @@ export class Tails {
       logs: new TailFeed({ store, signal: "logs", limits }),
       traces: new TailFeed({ store, signal: "traces", limits }),
     };
-    metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#tails.size);
-    metrics.read("gauge", "svc_tail_lag_rows", "Arrived rows that tails have not looked at yet.", () => {
+    metrics.gauge("svc_tails_open", "Tails that are being read.", () => this.#tails.size);
+    metrics.gauge("svc_tail_lag_rows", "Arrived rows that tails have not looked at yet.", () => {
       return Math.max(this.#feeds.logs.lag, this.#feeds.traces.lag);
     });
-    metrics.read("gauge", "svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
+    metrics.gauge("svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
       return this.#queueBudget.bytesHeld;
     });
     this.#sent = metrics.counter("svc_tail_rows_sent_total", "Rows written to readers of tails.");
@@ -162,7 +155,7 @@ export class Tails {
     if (own < tailsOfCallerMax && this.#tails.size < tailsMax) return;
     const whose =
       own < tailsOfCallerMax ? `${tailsMax} tails are` : `${tailsOfCallerMax} tails of this token are`;
-    throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
+    throw tryLater(`${whose} open; close one, or try again`, 5, 429);
   }
 
   #makeTail(request: ServerRequest, { startMs, lastArrival }: TailStart, plan: SearchPlan): Tail {

@@ -2,30 +2,13 @@
 
 import * as z from "zod";
 import { queryTimeseries, type SeriesColumns } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { strictObject } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
-import {
-  bucketSize,
-  range,
-  requiredQuery,
-  warnings,
-  warningsMember,
-  withOrderedRange,
-} from "./search-body.ts";
+import { bucketSize, range, rangedBody, requiredQuery, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
-
-const body = withOrderedRange(
-  strictObject({
-    query: requiredQuery("a string, svcQL with an aggregation"),
-    ...range,
-    explain: z.boolean().nullish(),
-    bucketSize,
-  }),
-);
 
 export function timeseriesRoute(searches: Searches): Route {
   return defineRoute({
@@ -33,7 +16,12 @@ export function timeseriesRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/timeseries",
     summary: "Calculates series over time",
-    body: json(body, { nullIsAbsent: true }),
+    body: rangedBody({
+      query: requiredQuery("a string, svcQL with an aggregation"),
+      ...range,
+      explain: z.boolean().nullish(),
+      bucketSize,
+    }),
     response: z.looseObject({
       series: z.array(
         z.strictObject({
@@ -57,7 +45,7 @@ export function timeseriesRoute(searches: Searches): Route {
           ...warningsMember(timeseries.warnings),
           ...(explain === true ? { explain: timeseries.explained } : {}),
         };
-        return listReply({ before: {}, name: "series", items: formatSeries(timeseries.columns), after });
+        return listReply({ name: "series", items: formatSeries(timeseries.columns), after });
       });
     },
   });

@@ -1,11 +1,11 @@
 /** POST /api/v1/query/traces: spans, newest first, a page at a time. */
 
 import * as z from "zod";
-import { type Span, searchSpans } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { searchSpans } from "../../query/index.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
-import { limitDefault, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
+import { membersAfterRows, rowsSearchBody, toRowsRequest, warnings } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 import { formatSpan } from "./span-entry.ts";
 
@@ -15,40 +15,21 @@ export function tracesRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/traces",
     summary: "Searches spans, newest first",
-    body: json(rowsSearchBody("a string, svcQL that selects spans"), { nullIsAbsent: true }),
+    body: rowsSearchBody("a string, svcQL that selects spans"),
     response: z.looseObject({
       count: z.int(),
       spans: z.array(z.looseObject({})),
       cursor: z.string().optional(),
       warnings,
     }),
-    handle: (input) => {
-      const { query, startTime: startMs, endTime: endMs, limit, cursor, explain } = input.body;
-      return searches.run(input, async (store, limits) => {
-        const request = {
-          query,
-          startMs,
-          endMs,
-          limit: limit ?? limitDefault,
-          ...(cursor == null ? {} : { cursor }),
-        };
-        const found = await searchSpans(store, request, limits);
+    handle: (input) =>
+      searches.run(input, async (store, limits) => {
+        const found = await searchSpans(store, toRowsRequest(input.body), limits);
         return listReply({
-          before: {},
           name: "spans",
-          items: formatSpans(found.spans),
-          after: {
-            count: found.spans.length,
-            cursor: found.cursor,
-            ...warningsMember(found.warnings),
-            ...(explain === true ? { explain: found.explained } : {}),
-          },
+          items: found.spans.values().map(formatSpan),
+          after: { count: found.spans.length, ...membersAfterRows(found, input.body) },
         });
-      });
-    },
+      }),
   });
-}
-
-function* formatSpans(spans: readonly Span[]): Generator<string> {
-  for (const span of spans) yield formatSpan(span);
 }

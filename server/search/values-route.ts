@@ -3,33 +3,14 @@
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
 import { type ListedLabel, queryLabelValues, queryValues } from "../../query/index.ts";
-import { defineRoute, json } from "../api/define-route.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { expects, strictObject } from "../model/schema.ts";
+import { expects } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import {
-  limit,
-  limitDefault,
-  prefix,
-  range,
-  warnings,
-  warningsMember,
-  withOrderedRange,
-} from "./search-body.ts";
+import { limit, limitDefault, prefix, range, rangedBody, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const fieldName = expects("a string, the name of a field");
-
-const body = withOrderedRange(
-  strictObject({
-    field: z.string(fieldName).min(1, fieldName),
-    signal: z.enum(signals),
-    query: z.string().nullish(),
-    ...range,
-    prefix,
-    limit,
-  }),
-);
 
 export function valuesRoute(searches: Searches): Route {
   return defineRoute({
@@ -37,7 +18,14 @@ export function valuesRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/values",
     summary: "Lists the values of a field in the rows that a search finds, or of a label of series",
-    body: json(body, { nullIsAbsent: true }),
+    body: rangedBody({
+      field: z.string(fieldName).min(1, fieldName),
+      signal: z.enum(signals),
+      query: z.string().nullish(),
+      ...range,
+      prefix,
+      limit,
+    }),
     response: z.looseObject({
       values: z.array(z.looseObject({ value: z.string() })),
       isWhole: z.boolean(),
@@ -56,12 +44,11 @@ export function valuesRoute(searches: Searches): Route {
         if (signal === "metrics") {
           const { found, isWhole, warnings } = await queryLabelValues(store, field, request, limits);
           const after = { isWhole, ...warningsMember(warnings) };
-          return listReply({ before: {}, name: "values", items: found.map(formatLabelValue), after });
+          return listReply({ name: "values", items: found.map(formatLabelValue), after });
         }
         const found = await queryValues(store, { signal, field, ...request }, limits);
         const { values, isWhole, countedFromMs, warnings } = found;
         return listReply({
-          before: {},
           name: "values",
           items: values.map((value) => JSON.stringify(value)),
           after: { isWhole, countedFrom: countedFromMs, ...warningsMember(warnings) },

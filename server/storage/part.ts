@@ -16,15 +16,15 @@ import type { Part } from "../api/part.ts";
 export interface StorageSettings {
   dataDir: string;
   /** Rows older than this are removed; undefined keeps them. */
-  retentionAgeMs?: number;
+  retentionAgeMs?: number | undefined;
   /** Days that ended before it (Unix milliseconds) are removed by age however many they are. */
-  retentionBeforeMs?: number;
-  retentionBytes?: number;
+  retentionBeforeMs?: number | undefined;
+  retentionBytes?: number | undefined;
   /** Bytes of the cache of decoded columns, over all scan threads; filters may take a sixteenth more. */
-  columnCacheBytes?: number;
+  columnCacheBytes?: number | undefined;
   /** Largest number of active series of metrics. */
   metricSeriesMax?: number;
-  scanThreads?: number;
+  scanThreads?: number | undefined;
   /** True: a data folder that was restored from a backup sends notifications from now on. */
   notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;

@@ -1,6 +1,6 @@
 /** A rate limiter for requests, changes and failures. */
 
-import { Refusal } from "./refusal.ts";
+import { tryLater } from "./refusal.ts";
 
 /** Largest number of token buckets in memory, one for each caller or address; each takes about 100 bytes. */
 export const rateLimitedKeysMax = 20_000;
@@ -34,9 +34,7 @@ export class RateLimiter {
     const nowMs = now();
     const tokens = this.#currentTokens(this.#buckets.get(key), nowMs);
     if (tokens < 1) {
-      throw new Refusal(429, `more than ${perSecond} ${what} a second; try again`, {
-        headers: { "Retry-After": "1" },
-      });
+      throw tryLater(`more than ${perSecond} ${what} a second; try again`, 1, 429);
     }
     // Inserted again, so that the map begins with the bucket that was used longest ago, which is the fullest.
     this.#buckets.delete(key);

@@ -6,22 +6,19 @@
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Fields beside `error` in the answer. */
-  readonly details: Readonly<Record<string, unknown>>;
   /** What the audit log says, where the client should learn less; by default the message. */
   readonly reason: string;
 
   constructor(
     status: number,
     message: string,
-    more: { headers?: Record<string, string>; details?: Record<string, unknown>; reason?: string } = {},
+    more: { headers?: Record<string, string>; reason?: string } = {},
   ) {
     super(message);
     this.name = "Refusal";
     this.reason = more.reason ?? message;
     this.status = status;
     this.headers = more.headers ?? {};
-    this.details = more.details ?? {};
   }
 }
 
@@ -31,7 +28,7 @@ export function makeUnauthorized(message: string, reason?: string): Refusal {
   return new Refusal(401, message, { headers, ...(reason === undefined ? {} : { reason }) });
 }
 
-/** A Refusal 503: the client may try again after so many seconds. */
-export function tryLater(message: string, seconds: number): Refusal {
-  return new Refusal(503, message, { headers: { "Retry-After": String(seconds) } });
+/** A Refusal 503, or 429 where the client is at fault: it may try again after so many seconds. */
+export function tryLater(message: string, seconds: number, status: 429 | 503 = 503): Refusal {
+  return new Refusal(status, message, { headers: { "Retry-After": String(seconds) } });
 }

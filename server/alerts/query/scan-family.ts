@@ -2,8 +2,14 @@
  * Families of scans: scans that differ only in the texts that some fields must equal. One scan, grouped by those
  * fields, gives the results of all of them.
  */
-import type { AggregateQuery, AggregateResult, Field, Filter } from "../../../engine/index.ts";
-import { textAt } from "../../../engine/index.ts";
+import {
+  type AggregateQuery,
+  type AggregateResult,
+  type Field,
+  type Filter,
+  textAt,
+} from "../../../engine/index.ts";
+import { fieldKey } from "../../access/saved-access.ts";
 
 /** A scan as a member of its family. */
 export interface FamilyScan {
@@ -28,11 +34,11 @@ export function scanKeyOf(query: AggregateQuery): FamilyScan | undefined {
   if (filters.length !== steps.length || !aggregates.every(({ op }) => separableAggregates.has(op)))
     return undefined;
   const conditions = filters.flatMap((filter) => (filter.kind === "and" ? filter.of : [filter]));
-  const grouped = new Set(groupBy.map(keyOf));
+  const grouped = new Set(groupBy.map(fieldKey));
   const compared = new Map<string, { field: Field; value: string }>();
   const rest: Filter[] = [];
   for (const condition of conditions) {
-    const key = condition.kind === "equals" ? keyOf(condition.field) : "";
+    const key = condition.kind === "equals" ? fieldKey(condition.field) : "";
     const isOnLabel = condition.kind === "equals" && isLabel(condition.field);
     if (isOnLabel && !compared.has(key) && !grouped.has(key)) compared.set(key, condition);
     else rest.push(condition);
@@ -100,8 +106,4 @@ function textVector(texts: readonly Buffer[]): AggregateResult["labels"] {
 
 function isLabel({ kind }: Field): boolean {
   return kind === "attribute" || kind === "level";
-}
-
-function keyOf(field: Field): string {
-  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

@@ -34,6 +34,12 @@ export class SharedScans implements SearchableStore {
   readonly #familyAbort = new AbortController();
   #waiting: WaitingScan[] = [];
 
+  readonly search: SearchableStore["search"] = (...args) => this.#store.search(...args);
+  readonly countFields: SearchableStore["countFields"] = (...args) => this.#store.countFields(...args);
+  readonly metricNames: SearchableStore["metricNames"] = (...args) => this.#store.metricNames(...args);
+  readonly seriesLabels: SearchableStore["seriesLabels"] = (...args) => this.#store.seriesLabels(...args);
+  readonly attributeKeys: SearchableStore["attributeKeys"] = (...args) => this.#store.attributeKeys(...args);
+
   constructor(store: SearchableStore, metrics: Metrics) {
     this.#store = store;
     this.#scans = metrics.counter(
@@ -61,34 +67,6 @@ export class SharedScans implements SearchableStore {
       this.#scans.add(1, { run: "alone" });
       return this.#scanning.run(() => this.#store.aggregateSamples(query, limits));
     });
-  }
-
-  search(...args: Parameters<SearchableStore["search"]>): ReturnType<SearchableStore["search"]> {
-    return this.#store.search(...args);
-  }
-
-  countFields(
-    ...args: Parameters<SearchableStore["countFields"]>
-  ): ReturnType<SearchableStore["countFields"]> {
-    return this.#store.countFields(...args);
-  }
-
-  metricNames(
-    ...args: Parameters<SearchableStore["metricNames"]>
-  ): ReturnType<SearchableStore["metricNames"]> {
-    return this.#store.metricNames(...args);
-  }
-
-  seriesLabels(
-    ...args: Parameters<SearchableStore["seriesLabels"]>
-  ): ReturnType<SearchableStore["seriesLabels"]> {
-    return this.#store.seriesLabels(...args);
-  }
-
-  attributeKeys(
-    ...args: Parameters<SearchableStore["attributeKeys"]>
-  ): ReturnType<SearchableStore["attributeKeys"]> {
-    return this.#store.attributeKeys(...args);
   }
 
   #runAlone(query: AggregateQuery, limits: Limits): Promise<AggregateResult> {

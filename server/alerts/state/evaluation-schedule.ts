@@ -39,6 +39,6 @@ export function nextEvaluationMs({ everyMs, behindMs }: EvaluationSchedule, nowM
   return floorTo(nowMs - behindMs, everyMs) + everyMs + behindMs;
 }
 
-function floorTo(ms: number, stepMs: number): number {
+export function floorTo(ms: number, stepMs: number): number {
   return Math.floor(ms / stepMs) * stepMs;
 }

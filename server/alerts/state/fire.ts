@@ -6,18 +6,10 @@ import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
 
 /** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
-export interface Fire {
-  id: string;
-  alertId: string;
-  alertName: string;
-  alertDescription: string;
-  rule: string;
-  query: string;
-  bucketSeconds: number;
+export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason"> {
   labels: Record<string, string>;
   /** End of the bucket with which the rule began to fire. */
   firedAtMs: number;
-  breached: Datapoint;
   resolvedAtMs: number | null;
   reason: ResolveReason | null;
   /** Whether people were notified. `unseen`: not notified, since the fire began and ended while evaluation lagged. */

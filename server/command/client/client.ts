@@ -152,6 +152,11 @@ export async function askJson<T>(client: Client, request: ApiRequest): Promise<T
   throw toAnswerError(client, answer);
 }
 
+export function postJson<T>(client: Client, path: string, body: unknown): Promise<T> {
+  const headers = { "Content-Type": "application/json" };
+  return askJson(client, { method: "POST", path, headers, body: JSON.stringify(body) });
+}
+
 /** Makes an Error of the server's sentence. */
 export function toAnswerError(client: Client, answer: Answer): Error {
   return new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);

@@ -2,14 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { RefusedLine } from "../../ingest/decode-task.ts";
+import type { IntakeResult } from "../../ingest/intake.ts";
 import type { Batch } from "./batches.ts";
 import type { Answer, Client } from "./client.ts";
 import { ask, ConnectionProblem, problemOf, tokenHint } from "./client.ts";
-
-interface Refused {
-  line: number;
-  reason: string;
-}
 
 /** The outcome of an input so far. */
 export interface Tally {
@@ -21,7 +18,7 @@ export interface Tally {
   /** Rows that ingestion rules dropped. */
   dropped: number;
   /** The first refused rows. */
-  refusals: Refused[];
+  refusals: RefusedLine[];
   /** Decompressed bytes of the batches that were answered. */
   bytes: number;
 }
@@ -36,17 +33,8 @@ export interface SenderOptions {
   onProblem: (problem: string) => void;
 }
 
-/** The outcome of a batch. */
-interface IngestAnswer {
-  accepted: number;
-  refused: number;
-  errors: Refused[];
-  dropped?: number;
-  duplicate: boolean;
-}
-
 /** Resolves once the rows are stored or refused. Throws an Error of one sentence where that is impossible. */
-export type DeliverBatch = (batch: Batch) => Promise<IngestAnswer>;
+export type DeliverBatch = (batch: Batch) => Promise<IntakeResult>;
 
 const batchesInFlightMax = 4;
 const triesMax = 12;
@@ -83,7 +71,7 @@ export async function sendAll(
 
 /** Makes the delivery over HTTP. */
 export function makeServerDelivery(options: SenderOptions): DeliverBatch {
-  return async (batch) => JSON.parse((await sendUntilAnswered(batch, options)).text) as IngestAnswer;
+  return async (batch) => JSON.parse((await sendUntilAnswered(batch, options)).text) as IntakeResult;
 }
 
 async function sendOne(batch: Batch, tally: Tally, deliver: DeliverBatch): Promise<void> {
@@ -144,7 +132,7 @@ function retryWaitMs(tries: number, answer: Answer | ConnectionProblem): number 
 
 /** True for a status 400 that names refused lines: all rows of the batch were refused. */
 function isIngestAnswer(answer: Answer): boolean {
-  const body = JSON.parse(answer.text) as Partial<IngestAnswer>;
+  const body = JSON.parse(answer.text) as Partial<IntakeResult>;
   return typeof body.refused === "number" && Array.isArray(body.errors);
 }
 

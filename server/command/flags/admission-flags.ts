@@ -1,9 +1,9 @@
 /** Flags of `svc serve` for admission: how many rows a sender may send, how large and how old rows may be. */
 
 import type { IngestSettings } from "../../ingest/part.ts";
-import type { Settings } from "./flag.ts";
-import { takeLast } from "./flag.ts";
-import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";
+import { type Settings, takeLast } from "./flag.ts";
+import { ageFlag, sizeFlag } from "./shared-flags.ts";
+import { parseInteger, parseSize, UsageError } from "./units.ts";
 
 /** A smaller limit would not hold the attribute names of a row. */
 const rowBytesMin = 1024;
@@ -17,10 +17,9 @@ export const admissionFlags = {
     parse: takeLast((text: string) => parseInteger(text, 1, 1_000_000_000)),
   },
   "ingest-bytes-per-second": {
-    placeholder: "SIZE",
+    ...sizeFlag,
     help: "the same for bytes of bodies, unpacked",
     defaultText: "any number",
-    parse: takeLast(parseSize),
   },
   "row-bytes-max": {
     placeholder: "SIZE",
@@ -43,22 +42,15 @@ export const admissionFlags = {
     }),
   },
   "accept-past": {
-    placeholder: "AGE",
+    ...ageFlag,
     help: "refuses rows that are further behind the clock",
     defaultText: "all since 1970 are taken",
-    parse: takeLast(parseAge),
   },
-  "accept-future": {
-    placeholder: "AGE",
-    help: "refuses rows that are further ahead of the clock",
-    default: "1d",
-    parse: takeLast(parseAge),
-  },
+  "accept-future": { ...ageFlag, help: "refuses rows that are further ahead of the clock", default: "1d" },
   "clock-skew": {
-    placeholder: "AGE",
+    ...ageFlag,
     help: "counts rows in /metrics that are further off the clock, either way",
     default: "1h",
-    parse: takeLast(parseAge),
   },
 } as const;
 

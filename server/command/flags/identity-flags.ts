@@ -1,6 +1,6 @@
 /** Flags of `svc serve` for the identity provider that signs the tokens of users. */
 
-import { parseText, takeLast } from "./flag.ts";
+import { parseText, type Settings, takeLast } from "./flag.ts";
 import { UsageError } from "./units.ts";
 
 export const identityFlags = {
@@ -25,15 +25,8 @@ export const identityFlags = {
   },
 } as const;
 
-/** The parsed flags. */
-interface IdentityValues {
-  "oidc-issuer": string | null;
-  "oidc-audience": string[] | null;
-  "oidc-groups-claim": string;
-}
-
 /** Throws UsageError where one of issuer and audience is given without the other. */
-export function identitySettings(values: IdentityValues) {
+export function identitySettings(values: Settings<typeof identityFlags>) {
   const issuer = values["oidc-issuer"];
   const audiences = values["oidc-audience"] ?? [];
   if (issuer === null && audiences.length === 0) return {};

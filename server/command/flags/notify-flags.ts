@@ -1,7 +1,7 @@
 /** Flags of `svc serve` for how notifications are sent. */
 
 import { isIP } from "node:net";
-import { parseText, takeLast } from "./flag.ts";
+import { parseText, type Settings, takeLast } from "./flag.ts";
 import { parseUrl, UsageError } from "./units.ts";
 
 export const notifyFlags = {
@@ -48,20 +48,8 @@ export const notifyFlags = {
   },
 } as const;
 
-/** The parsed flags. */
-interface NotifyValues {
-  "public-url": string | null;
-  "notify-allow": string[] | null;
-  "slack-token": string | null;
-  smtp: ReturnType<typeof parseSmtp> | null;
-  "smtp-from": string;
-  "pagerduty-key": [service: string, key: string][] | null;
-}
-
-export function notifySettings(values: NotifyValues) {
-  const { smtp } = values;
-  const publicUrl = values["public-url"];
-  const slackToken = values["slack-token"];
+export function notifySettings(values: Settings<typeof notifyFlags>) {
+  const { smtp, "public-url": publicUrl, "slack-token": slackToken } = values;
   return {
     allowedNetworks: values["notify-allow"] ?? [],
     pagerDutyKeys: Object.fromEntries(values["pagerduty-key"] ?? []),

@@ -1,7 +1,16 @@
 /** Flags that several commands share. */
 
 import { parseSwitch, parseText, takeLast } from "./flag.ts";
-import { parseUrl } from "./units.ts";
+import { parseAge, parseSize, parseTime, parseUrl, UsageError } from "./units.ts";
+
+/** The parts that flags of one kind have in common. */
+export const switchFlag = { placeholder: null, default: "false", parse: takeLast(parseSwitch) } as const;
+export const ageFlag = { placeholder: "AGE", parse: takeLast(parseAge) } as const;
+export const sizeFlag = { placeholder: "SIZE", parse: takeLast(parseSize) } as const;
+export const timeFlag = {
+  placeholder: "TIME",
+  parse: takeLast((text: string) => parseTime(text, Date.now())),
+} as const;
 
 export const dataFlag = {
   placeholder: "DIR",
@@ -18,10 +27,8 @@ export const configFlag = {
 } as const;
 
 export const jsonFlag = {
-  placeholder: null,
+  ...switchFlag,
   help: "prints one JSON object a line, as the API gives it",
-  default: "false",
-  parse: takeLast(parseSwitch),
 } as const;
 
 /** Flags of commands that call a running server: its address and the token. */
@@ -45,3 +52,9 @@ export const serverFlags = {
   },
   config: configFlag,
 } as const;
+
+/** Throws UsageError where a command whose only place is the data folder is given operands. */
+export function refuseOperands(command: string, [operand]: readonly string[]): void {
+  if (operand === undefined) return;
+  throw new UsageError(`${command} takes no ${JSON.stringify(operand)}: the folder goes behind --data`);
+}

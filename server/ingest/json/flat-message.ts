@@ -55,12 +55,8 @@ export function flattenMessage(row: LogRow): LogRow {
       }
       const message =
         messageKey === undefined ? row.message : textOf((json as JsonFields)[messageKey], onNumber)!;
-      return {
-        timeNs: row.timeNs,
-        level: row.level === "" ? levelOf(flat) : row.level,
-        message,
-        attributes,
-      };
+      const level = row.level === "" ? levelOf(flat) : row.level;
+      return { timeNs: row.timeNs, level, message, attributes };
     });
   } catch (problem) {
     if (problem instanceof RowProblem) return row;

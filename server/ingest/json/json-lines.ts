@@ -33,7 +33,7 @@ export interface RowForm {
 }
 
 /** Makes a form that reads with the scanner and adds keys to the builder. */
-export type MakeForm = (scanner: JsonScanner, builder: BatchBuilder) => RowForm;
+export type MakeForm = (scanner: JsonScanner) => RowForm;
 
 /** Field number of `attributes`. The form's fields have numbers from 1 on; -1 stands for a name that is no field. */
 const attributesField = 0;
@@ -64,7 +64,7 @@ export class JsonLines {
   constructor(body: Buffer, builder: BatchBuilder, makeForm: MakeForm) {
     this.#scanner = new JsonScanner(body);
     this.#builder = builder;
-    this.#form = makeForm(this.#scanner, builder);
+    this.#form = makeForm(this.#scanner);
     this.#fieldsOfLength = groupByLength(["attributes", ...this.#form.fields]);
   }
 

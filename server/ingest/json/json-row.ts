@@ -1,6 +1,7 @@
 /** The general reader of JSON rows: parses any JSON object, and reads times, texts and flattened attributes from it. */
 
 import { describeValue } from "../../text/quote.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { flatDepthMax, flatKeysMax } from "../limits.ts";
 import { isInexact, parseExact, stringifyExact } from "./exact-json.ts";
 
@@ -11,6 +12,15 @@ export class RowProblem extends Error {
   constructor(kind: "encoding" | "json" | "field", message: string) {
     super(message);
     this.kind = kind;
+  }
+}
+
+/** Runs `read`. What it reads concerns all rows: its RowProblem becomes a Refusal 400 for the whole body. */
+export function refuseBodyOnProblem<T>(read: () => T, where = ""): T {
+  try {
+    return read();
+  } catch (problem) {
+    throw problem instanceof RowProblem ? new Refusal(400, where + problem.message) : problem;
   }
 }
 

@@ -6,8 +6,8 @@ import {
   type Buckets,
   type ExponentialHistogram,
   type ExponentialRange,
+  makeClassicSamples,
   toClassicBuckets,
-  toClassicValues,
 } from "../histogram.ts";
 import {
   attributesOf,
@@ -83,12 +83,7 @@ function makeHistogramSamples(shared: Shared, buckets: Buckets, json: JsonFields
     throw makeFieldProblem("count", expected, json.count);
   }
   const sum = isGiven(json.sum) ? readNumber(json.sum, "sum") : undefined;
-  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
-    ...shared,
-    name: shared.name + suffix,
-    labels: le === undefined ? shared.labels : { ...shared.labels, le },
-    value,
-  }));
+  return makeClassicSamples(shared, buckets, sum);
 }
 
 function readType({ type }: JsonFields): Type {

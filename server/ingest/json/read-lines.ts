@@ -1,7 +1,6 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
-import type { BatchBuilder } from "../../../engine/index.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
 import { canBeJson, toLogRow } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
@@ -63,11 +62,7 @@ function makeFastReader(body: Buffer, sink: RowSink): JsonLines | undefined {
     case "logs":
       return new JsonLines(body, sink.builder, (scanner) => new LogForm(scanner, sink));
     case "traces":
-      return new JsonLines(
-        body,
-        sink.builder,
-        (scanner, builder: BatchBuilder) => new SpanForm(scanner, builder),
-      );
+      return new JsonLines(body, sink.builder, (scanner) => new SpanForm(scanner, sink.builder));
     default:
       return undefined;
   }

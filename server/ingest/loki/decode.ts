@@ -3,8 +3,8 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
-import { type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
-import { makeProtobufRefusal } from "../protobuf-scanner.ts";
+import { type JsonFields, makeFieldProblem, refuseBodyOnProblem } from "../json/json-row.ts";
+import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 import { parseLabels } from "./labels.ts";
@@ -32,7 +32,8 @@ interface Entry {
 }
 
 export function readPushProtobuf(body: Buffer, sink: RowSink): void {
-  for (const { labels: text, entries } of decodeStreams(body)) {
+  const request = decodeOrRefuse(() => pushRequest.decode(body)) as unknown as { streams: WireStream[] };
+  for (const { labels: text, entries } of request.streams) {
     const labels = addServiceName(refuseBodyOnProblem(() => parseLabels(text)));
     for (const entry of entries) addEntry(sink, labels, () => readProtobufEntry(entry));
   }
@@ -47,14 +48,6 @@ interface WireEntry {
   timestamp: { seconds: { toString(): string }; nanos: number } | null;
   line: string;
   structuredMetadata: { name: string; value: string }[];
-}
-
-function decodeStreams(body: Buffer): WireStream[] {
-  try {
-    return (pushRequest.decode(body) as unknown as { streams: WireStream[] }).streams;
-  } catch (error) {
-    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
-  }
 }
 
 function readProtobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
@@ -75,16 +68,13 @@ function readJsonEntry(value: unknown, path: string): Entry {
 }
 
 function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: () => Entry): void {
-  try {
+  sink.refuseOnProblem(() => {
     sink.countRepeatedBytes(labelUnits);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
     const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
     sink.addText({ timeNs: timeNs === 0n ? sink.arrivalNs() : timeNs, level, message: line, attributes });
-  } catch (problem) {
-    if (!(problem instanceof RowProblem)) throw problem;
-    sink.refuseRow(problem);
-  }
+  });
 }
 
 /** Labels of a stream, and their length in UTF-16 units, which every entry copies. */
@@ -98,15 +88,6 @@ function addServiceName(labels: Texts): Labels {
   if (name !== undefined) labels[serviceKey] = name;
   const units = Object.entries(labels).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
   return { labels, units };
-}
-
-/** A wrong stream makes the whole body wrong: turns RowProblem into Refusal 400. */
-function refuseBodyOnProblem<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (problem) {
-    throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
-  }
 }
 
 function parseJson(body: Buffer): unknown {

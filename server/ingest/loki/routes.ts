@@ -30,17 +30,13 @@ export function lokiRoutes(intake: Intake): Route[] {
  */
 async function push(intake: Intake, input: BatchInput): Promise<Reply> {
   const isJson = (input.request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
-  const {
-    accepted,
-    refused,
-    dropped = 0,
-    errors,
-  } = await intake.take({
+  const taken = await intake.take({
     signal: "logs",
     format: isJson ? "loki json" : "loki",
     encoding: isJson ? encodingOf(input.request.headers) : "snappy",
     ...toIntakeBody(input),
   });
+  const { accepted, refused, dropped = 0, errors } = taken;
   const first = errors[0];
   if (first === undefined) return new Reply({ status: 204, body: "" });
   const rows = `${refused} of ${accepted + dropped + refused} entries were refused`;

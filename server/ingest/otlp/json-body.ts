@@ -8,7 +8,7 @@ import type { LogRow } from "../../../engine/index.ts";
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
-import { type JsonFields, RowProblem } from "../json/json-row.ts";
+import { type JsonFields, refuseBodyOnProblem } from "../json/json-row.ts";
 import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
@@ -51,12 +51,7 @@ export function readJsonBody(
   makeRow: MakeRow,
 ): void {
   forEachRecord(parseBody(body), { names, reservedNames, sink }, (record, base) => {
-    try {
-      sink.addText(makeRow(record, copyAttributes(base), sink));
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseRow(problem);
-    }
+    sink.refuseOnProblem(() => sink.addText(makeRow(record, copyAttributes(base), sink)));
   });
 }
 
@@ -87,14 +82,12 @@ export function forEachRecord(
   context: RequestContext,
   visit: (record: JsonFields, base: Attributes, path: string) => void,
 ): void {
-  try {
+  refuseBodyOnProblem(() => {
     const { resources } = context.names;
     for (const [i, group] of toObjects(request[resources], resources).entries()) {
       visitResource(group, context, `${resources}[${i}]`, visit);
     }
-  } catch (problem) {
-    throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
-  }
+  });
 }
 
 function visitResource(

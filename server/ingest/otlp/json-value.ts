@@ -156,6 +156,11 @@ export function integerOf(value: unknown, path: string): bigint {
   throw new RowProblem("field", `${path} must be an integer of 64 bits, got ${describeValue(value)}`);
 }
 
+/** A time in Unix nanoseconds; 0 where there is none. */
+export function timeOf(json: JsonFields, name: string): bigint {
+  return isGiven(json[name]) ? integerOf(json[name], name) : 0n;
+}
+
 const specialNumbers: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,

@@ -109,15 +109,12 @@ export class LogRecord implements WireRecord {
     const { at: from } = scanner;
     scanner.at = to;
     if (tag === Tag.eventName) {
-      attributes.value.setText(from, to);
-      if (to > from) attributes.put(this.#eventName, attributes.value.from, attributes.value.to);
+      attributes.putRange(this.#eventName, from, to);
       return;
     }
     const isTrace = tag === Tag.traceId;
     if (to - from !== (isTrace ? traceIdBytes : spanIdBytes) || isZero(buffer.bytes, from, to)) return;
-    const { at } = buffer;
-    buffer.writeHex(from, to);
-    attributes.put(isTrace ? this.#traceId : this.#spanId, at, buffer.at);
+    attributes.putHex(isTrace ? this.#traceId : this.#spanId, from, to);
   }
 
   #setTime(row: RowRanges, hasTime: boolean, hasObserved: boolean): void {

@@ -10,6 +10,7 @@ import {
   integerOf,
   putAttribute,
   stringOf,
+  timeOf,
   toObject,
   valueText,
 } from "./json-value.ts";
@@ -37,10 +38,6 @@ function severityOf({ severityNumber: value }: JsonFields): string {
   const fields = /^SEVERITY_NUMBER_([A-Z]+)\d?$/.exec(String(value))?.[1]?.toLowerCase();
   if (fields !== undefined) return fields === "unspecified" ? "" : fields;
   return severityNames[severityIndex(Number(integerOf(value, "severityNumber")))] ?? "";
-}
-
-function timeOf(record: JsonFields, name: string): bigint {
-  return isGiven(record[name]) ? integerOf(record[name], name) : 0n;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Turns OTLP metrics in JSON form into samples, by the point types of OpenTelemetry's data model. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
-import { type Buckets, type ExponentialRange, toClassicBuckets, toClassicValues } from "../histogram.ts";
+import { type ExponentialRange, makeClassicSamples, toClassicBuckets } from "../histogram.ts";
 import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
@@ -11,6 +11,7 @@ import {
   doubleOf,
   integerOf,
   stringOf,
+  timeOf,
   toObject,
   toObjects,
 } from "./json-value.ts";
@@ -44,12 +45,7 @@ export function addMetric(sink: SampleSink, metric: JsonFields, base: Attributes
   const data = toObject(metric[kind], kind) ?? {};
   const shared = { name, unit: stringOf(metric.unit, "unit"), type: readType(kind, data) };
   for (const point of toObjects(data.dataPoints, `${kind}.dataPoints`)) {
-    try {
-      sink.addPoint(makePointSamples(point, kinds[kind]!, shared, base, sink));
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseRow(problem);
-    }
+    sink.refuseOnProblem(() => sink.addPoint(makePointSamples(point, kinds[kind]!, shared, base, sink)));
   }
 }
 
@@ -70,7 +66,7 @@ function makePointSamples(
 ): Sample[] {
   const attributes = copyAttributes(base);
   addAttributes(attributes, point.attributes, "attributes");
-  const time = isGiven(point.timeUnixNano) ? integerOf(point.timeUnixNano, "timeUnixNano") : 0n;
+  const time = timeOf(point, "timeUnixNano");
   const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
   const samples = makeSamples(point, shared);
   const isStale = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
@@ -95,7 +91,7 @@ function makeHistogramSamples(point: JsonFields, shared: Shared): Sample[] {
   if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
     throw new RowProblem("field", "explicitBounds must ascend");
   }
-  return makeBucketSamples(shared, { bounds, counts }, readSum(point));
+  return makeClassicSamples(shared, { bounds, counts }, readSum(point));
 }
 
 function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
@@ -110,16 +106,7 @@ function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
     positive: readRange(point.positive, "positive"),
     negative: readRange(point.negative, "negative"),
   });
-  return makeBucketSamples(shared, buckets, readSum(point));
-}
-
-function makeBucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
-  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
-    ...shared,
-    name: shared.name + suffix,
-    labels: le === undefined ? shared.labels : { ...shared.labels, le },
-    value,
-  }));
+  return makeClassicSamples(shared, buckets, readSum(point));
 }
 
 function makeSummarySamples(point: JsonFields, shared: Shared): Sample[] {

@@ -3,8 +3,8 @@
  * with logs and spans.
  */
 
-import { type JsonFields, RowProblem } from "../json/json-row.ts";
-import { makeProtobufRefusal } from "../protobuf-scanner.ts";
+import type { JsonFields } from "../json/json-row.ts";
+import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { forEachRecord, parseBody } from "./json-body.ts";
 import { addMetric } from "./metric-points.ts";
@@ -19,24 +19,14 @@ export function readMetricsJson(body: Buffer, sink: SampleSink): void {
 }
 
 export function readMetricsProtobuf(body: Buffer, sink: SampleSink): void {
-  readMetrics(decodeRequest(body), sink);
-}
-
-function decodeRequest(body: Buffer): JsonFields {
-  try {
-    return request.toObject(request.decode(body), { longs: String, bytes: String });
-  } catch (error) {
-    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
-  }
+  const decoded = decodeOrRefuse(() =>
+    request.toObject(request.decode(body), { longs: String, bytes: String }),
+  );
+  readMetrics(decoded, sink);
 }
 
 function readMetrics(json: JsonFields, sink: SampleSink): void {
   forEachRecord(json, { names, reservedNames: noNames, sink }, (metric, base) => {
-    try {
-      addMetric(sink, metric, base);
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseRow(problem);
-    }
+    sink.refuseOnProblem(() => addMetric(sink, metric, base));
   });
 }

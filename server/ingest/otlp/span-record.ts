@@ -78,8 +78,8 @@ export class SpanRecord implements WireRecord {
     row.seconds = this.#start.seconds;
     row.nanos = this.#start.nanos;
     if (hasEnd) this.#putDuration();
-    if (this.#eventTexts.length > 0) this.#putText(this.#events, joinJson(this.#eventTexts));
-    if (this.#linkTexts.length > 0) this.#putText(this.#links, joinJson(this.#linkTexts));
+    if (this.#eventTexts.length > 0) this.#tools.attributes.putText(this.#events, joinJson(this.#eventTexts));
+    if (this.#linkTexts.length > 0) this.#tools.attributes.putText(this.#links, joinJson(this.#linkTexts));
   }
 
   #check(hasStart: boolean): void {
@@ -108,10 +108,10 @@ export class SpanRecord implements WireRecord {
           this.#putId(KeyNumber.parent_span_id, "parentSpanId", spanIdBytes, from, to, parentAllowsZeros);
         break;
       case Tag.name:
-        this.#putRange(KeyNumber.name, from, to);
+        this.#tools.attributes.putRange(KeyNumber.name, from, to);
         break;
       case Tag.traceState:
-        this.#putRange(this.#traceState, from, to);
+        this.#tools.attributes.putRange(this.#traceState, from, to);
         break;
       case Tag.status:
         this.#readStatus(to);
@@ -134,7 +134,7 @@ export class SpanRecord implements WireRecord {
       if (tag === StatusTag.code) code = scanner.readVarint(end);
       else if (tag === StatusTag.message) {
         const to = scanner.readFieldEnd(end);
-        this.#putRange(KeyNumber.status_message, scanner.at, to);
+        this.#tools.attributes.putRange(KeyNumber.status_message, scanner.at, to);
         scanner.at = to;
       } else scanner.skip(tag, end);
     }
@@ -159,23 +159,8 @@ export class SpanRecord implements WireRecord {
       if (allowsZeros) return false;
       throw new RowProblem("field", `${name} must not be all zeros`);
     }
-    const { at } = buffer;
-    buffer.writeHex(from, to);
-    attributes.put(key, at, buffer.at);
+    attributes.putHex(key, from, to);
     return true;
-  }
-
-  #putRange(key: number, from: number, to: number): void {
-    const { value } = this.#tools.attributes;
-    value.setText(from, to);
-    if (value.to > value.from) this.#tools.attributes.put(key, value.from, value.to);
-  }
-
-  #putText(key: number, text: string): void {
-    const { buffer, attributes } = this.#tools;
-    const { at } = buffer;
-    buffer.write(text);
-    attributes.put(key, at, buffer.at);
   }
 
   /** Sets the word of an enumeration's number; an empty word sets nothing. */
@@ -184,7 +169,7 @@ export class SpanRecord implements WireRecord {
     if (word === undefined) {
       throw new RowProblem("field", `${name} must be a number from 0 to ${words.length - 1}, got ${number}`);
     }
-    if (word !== "") this.#putText(key, word);
+    if (word !== "") this.#tools.attributes.putText(key, word);
   }
 
   #putDuration(): void {
@@ -194,7 +179,7 @@ export class SpanRecord implements WireRecord {
     if (sum < 0) throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
     const isExact = sum <= Number.MAX_SAFE_INTEGER;
     const nanoseconds = isExact ? sum : Number(BigInt(seconds) * 1_000_000_000n + BigInt(nanos));
-    this.#putText(KeyNumber.duration_ms, durationText(nanoseconds));
+    this.#tools.attributes.putText(KeyNumber.duration_ms, durationText(nanoseconds));
   }
 
   #eventJson(from: number, to: number): string {

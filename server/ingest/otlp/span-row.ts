@@ -1,7 +1,7 @@
 /** Reads an OTLP span from JSON. */
 
 import type { LogRow } from "../../../engine/index.ts";
-import { isGiven, type JsonFields, RowProblem } from "../json/json-row.ts";
+import { type JsonFields, RowProblem } from "../json/json-row.ts";
 import {
   durationText,
   idOf,
@@ -15,10 +15,10 @@ import {
 import {
   type Attributes,
   addAttributes,
-  integerOf,
   pairsJson,
   putAttribute,
   stringOf,
+  timeOf,
   toObject,
   toObjects,
 } from "./json-value.ts";
@@ -49,10 +49,6 @@ export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
   for (const key of spanKeys)
     if ((fromFields[key] ?? "") !== "") putAttribute(attributes, key, fromFields[key]!);
   return { timeNs: start, level: "", message: "", attributes: attributes.texts };
-}
-
-function timeOf(json: JsonFields, name: string): bigint {
-  return isGiven(json[name]) ? integerOf(json[name], name) : 0n;
 }
 
 function durationOf(span: JsonFields, start: bigint): string | null {

@@ -60,6 +60,25 @@ export class WireAttributes {
     row.addAttribute(key, from, to);
   }
 
+  /** Puts a text of the body, unless it is empty. */
+  putRange(key: number, from: number, to: number): void {
+    this.value.setText(from, to);
+    if (this.value.to > this.value.from) this.put(key, this.value.from, this.value.to);
+  }
+
+  putText(key: number, text: string): void {
+    const { at } = this.#buffer;
+    this.#buffer.write(text);
+    this.put(key, at, this.#buffer.at);
+  }
+
+  /** Puts bytes of the body in hexadecimal digits. */
+  putHex(key: number, from: number, to: number): void {
+    const { at } = this.#buffer;
+    this.#buffer.writeHex(from, to);
+    this.put(key, at, this.#buffer.at);
+  }
+
   putAll({ attributes, keys, from, to }: RowRanges): void {
     for (let i = 0; i < attributes; i++) this.put(keys[i]!, from[i]!, to[i]!);
   }

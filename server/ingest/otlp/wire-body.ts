@@ -4,9 +4,8 @@
  */
 
 import { RowRanges } from "../../../engine/index.ts";
-import { Refusal } from "../../throttle/refusal.ts";
 import { BodyBuffer } from "../body-buffer.ts";
-import { RowProblem } from "../json/json-row.ts";
+import { RowProblem, refuseBodyOnProblem } from "../json/json-row.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
@@ -19,6 +18,9 @@ const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 
 /** Bytes charged for an attribute besides its text. */
 const attributeCost = 32;
+
+/** A wrong resource or scope makes the whole body wrong. */
+const wrongResource = "a resource: ";
 
 /** The readers and the sink that all records of a body are read with. */
 export interface WireTools {
@@ -75,33 +77,27 @@ export class WireBody {
   #readResource(from: number, to: number): void {
     const { buffer } = this.#tools;
     buffer.at = this.#scratchFrom;
-    this.#readOrRefuse(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
+    refuseBodyOnProblem(
+      () => this.#readResourceAttributes(this.#find(from, to, Tag.resource)),
+      wrongResource,
+    );
     const { at: textsFrom } = buffer;
     this.#tools.scanner.forEachField(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
       buffer.at = textsFrom;
-      this.#readOrRefuse(() => this.#readSharedAttributes(this.#find(scopesFrom, scopesTo, Tag.scope)));
+      refuseBodyOnProblem(
+        () => this.#readSharedAttributes(this.#find(scopesFrom, scopesTo, Tag.scope)),
+        wrongResource,
+      );
       this.#readRecords(scopesFrom, scopesTo);
     });
   }
 
-  /** A wrong resource or scope makes the whole body wrong: turns RowProblem into Refusal 400. */
-  #readOrRefuse(read: () => void): void {
-    try {
-      read();
-    } catch (problem) {
-      throw problem instanceof RowProblem ? new Refusal(400, `a resource: ${problem.message}`) : problem;
-    }
-  }
-
   #readResourceAttributes({ from, to }: Range): void {
-    const { buffer, attributes } = this.#tools;
+    const { attributes } = this.#tools;
     attributes.begin(this.#resource);
     this.#tools.scanner.forEachField(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
     const name = serviceNameOf((key) => attributes.textOf(key));
-    if (name === undefined) return;
-    const { at } = buffer;
-    buffer.write(name);
-    attributes.put(this.#serviceName, at, buffer.at);
+    if (name !== undefined) attributes.putText(this.#serviceName, name);
   }
 
   #readSharedAttributes(scope: Range): void {
@@ -131,11 +127,8 @@ export class WireBody {
   #readText(key: number, end: number): void {
     const { scanner, attributes } = this.#tools;
     const to = scanner.readFieldEnd(end);
-    attributes.value.setText(scanner.at, to);
+    attributes.putRange(key, scanner.at, to);
     scanner.at = to;
-    if (attributes.value.to > attributes.value.from) {
-      attributes.put(key, attributes.value.from, attributes.value.to);
-    }
   }
 
   #readRecords(from: number, to: number): void {

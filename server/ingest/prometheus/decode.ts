@@ -2,9 +2,8 @@
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { toClassicValues } from "../histogram.ts";
-import { RowProblem } from "../json/json-row.ts";
-import { makeProtobufRefusal } from "../protobuf-scanner.ts";
+import { makeClassicSamples } from "../histogram.ts";
+import { decodeOrRefuse, makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { familyKey, readFamilies } from "./families.ts";
 import { bucketsOf } from "./native-histogram.ts";
@@ -83,14 +82,6 @@ export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
   }
 }
 
-function decodeOrRefuse<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
-  }
-}
-
 /** Quantiles of a summary are gauges; its other series are counters. */
 function seriesOf(labels: Record<string, string>, type: number, unit: string): Series {
   const { [nameLabel]: name = "", ...others } = labels;
@@ -109,26 +100,14 @@ function addSeries(
     sink.addPoint([{ ...series, timeNs: nanosOf(timestamp), value }]);
   }
   for (const histogram of histograms) {
-    try {
-      sink.addPoint(makeHistogramSamples(series, histogram));
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseRow(problem);
-    }
+    sink.refuseOnProblem(() => sink.addPoint(makeHistogramSamples(series, histogram)));
   }
 }
 
 function makeHistogramSamples(series: Series, histogram: WireHistogram): Sample[] {
   const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
-  const timeNs = nanosOf(histogram.timestamp);
-  return toClassicValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({
-    ...series,
-    type,
-    timeNs,
-    name: series.name + suffix,
-    labels: le === undefined ? series.labels : { ...series.labels, le },
-    value,
-  }));
+  const shared = { ...series, type, timeNs: nanosOf(histogram.timestamp) } as const;
+  return makeClassicSamples(shared, bucketsOf(histogram), histogram.sum);
 }
 
 function nanosOf(ms: Long): bigint {

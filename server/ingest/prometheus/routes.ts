@@ -31,25 +31,18 @@ async function write(intake: Intake, input: BatchInput): Promise<Reply> {
   const isVersion2 = readProto(input.request.headers) === version2Proto;
   const encoding = (input.request.headers.get("content-encoding") ?? "snappy").trim().toLowerCase();
   if (encoding !== "snappy") throw new Refusal(415, `the Content-Encoding must be snappy, got ${encoding}`);
-  const {
-    accepted,
-    refused,
-    dropped = 0,
-    errors,
-  } = await intake.take({
+  const taken = await intake.take({
     signal: "metrics",
     format: isVersion2 ? "remote write 2" : "remote write 1",
     encoding: "snappy",
     ...toIntakeBody(input),
   });
-  const first = errors[0];
-  if (first !== undefined) {
-    throw new Refusal(400, `${refused} samples were refused; sample ${first.line}: ${first.reason}`, {
-      headers: isVersion2 ? writtenHeaders(accepted + dropped) : {},
-    });
-  }
+  const { accepted, refused, dropped = 0, errors } = taken;
   const headers = isVersion2 ? writtenHeaders(accepted + dropped) : {};
-  return new Reply({ status: 204, headers, body: "" });
+  const first = errors[0];
+  if (first === undefined) return new Reply({ status: 204, headers, body: "" });
+  const problem = `${refused} samples were refused; sample ${first.line}: ${first.reason}`;
+  throw new Refusal(400, problem, { headers });
 }
 
 /**

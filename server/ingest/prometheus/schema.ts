@@ -50,8 +50,6 @@ export interface WireSample {
 
 export interface WireHistogram {
   /** Either integer counts or float counts are sent; the others are null. */
-  countInt: Long | null;
-  countFloat: number | null;
   sum: number;
   schema: number;
   zeroThreshold: number;

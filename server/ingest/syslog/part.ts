@@ -7,7 +7,7 @@ import { listenSyslog, type SyslogListener } from "./listener.ts";
 
 export interface SyslogSettings {
   /** Where to listen, over TCP and UDP; undefined: nowhere. */
-  syslogAddress?: { host: string; port: number };
+  syslogAddress?: { host: string; port: number } | undefined;
   log: (level: "error", message: string) => void;
 }
 

@@ -1,7 +1,7 @@
 /** Random ingestion rules, and a naive loop that decides which rows they leave out. */
 
 import type { ExcludableRow, ExclusionRule } from "../../../server/model/exclusion.ts";
-import type { ExcludableSignal } from "../../../server/model/ingestion-rule.ts";
+import type { RuleSignal } from "../../../server/model/rule-signal.ts";
 import { oneOf, type Random } from "../control/random.ts";
 
 export const clusters = ["main", "edge", "größe"];
@@ -36,13 +36,7 @@ const patterns: readonly (readonly [re2: string, js: RegExp])[] = [
   ["^cart$", /^cart$/],
   ["_total$", /_total$/],
 ];
-const allSignals: readonly ExcludableSignal[] = [
-  "logs",
-  "traces",
-  "metrics",
-  "profiles",
-  "kubernetesResources",
-];
+const allSignals: readonly RuleSignal[] = ["logs", "traces", "metrics", "profiles", "kubernetesResources"];
 
 const some = <T>(make: () => T, random: Random, max: number): T[] =>
   Array.from({ length: 1 + Math.floor(random() * max) }, make);
@@ -77,7 +71,7 @@ function randomExpression(random: Random) {
 /** The id of the first rule that leaves the row out. */
 export function naiveRule(
   rules: readonly ExclusionRule[],
-  signal: ExcludableSignal,
+  signal: RuleSignal,
   row: ExcludableRow,
 ): string | undefined {
   for (const { id, cluster, rules: parts } of rules) {
@@ -106,7 +100,7 @@ interface Text {
 
 function textOf(
   row: ExcludableRow,
-  signal: ExcludableSignal,
+  signal: RuleSignal,
   key: string,
   own: Map<string, string>,
 ): Text | undefined {

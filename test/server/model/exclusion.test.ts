@@ -8,7 +8,7 @@ import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../.
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
 import { shareJson } from "../../../server/ingest/shared-memory-json.ts";
 import { compileExclusions, type ExclusionRule, findExcludingRule } from "../../../server/model/exclusion.ts";
-import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
+import { type RuleSignal, ruleSignals } from "../../../server/model/rule-signal.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
 import { makePlainTask } from "../ingest/decode-task.ts";
 import { clusters, naiveRule, naiveStamped, randomRules } from "../ingest/naive-rules.ts";
@@ -23,7 +23,7 @@ test(`the function says of each row what a loop says (SVC_SEED=${seed})`, () => 
   let left = 0;
   for (let i = 0; i < 2_000 * times; i++) {
     const rules = randomRules(random);
-    const signal = oneOf(excludableSignals, random);
+    const signal = oneOf(ruleSignals, random);
     const compiled = compileExclusions(rules, signal);
     for (let j = 0; j < 5; j++) {
       const row = randomRow(random, j);
@@ -52,7 +52,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const excludableOf = (form: BodyForm): ExcludableSignal =>
+const excludableOf = (form: BodyForm): RuleSignal =>
   form.signal === "kubernetes_resources" ? "kubernetesResources" : form.signal;
 
 /** `sent` null takes the rows as they come. */
