@@ -4,11 +4,11 @@
  * start, the unwritten rest being a hole, so that a truncated file differs from one that was never filled.
  */
 import { fstatSync, openSync } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { diskFullMessage, Failure, isDiskFull, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
-import { makeFolder, syncFolder } from "../files/folder.ts";
+import { makeFolder } from "../files/folder.ts";
 import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
@@ -19,6 +19,7 @@ import {
   recordLength,
   writeRecordHeader,
 } from "./journal-record.ts";
+import { SegmentFile } from "./segment-file.ts";
 import { SegmentList } from "./segment-list.ts";
 import { removeShutdownRecord, writeShutdownRecord } from "./shutdown-record.ts";
 
@@ -72,15 +73,8 @@ export class Journal {
   readonly #options: JournalOptions;
   #segments: Segment[] = [];
   #segmentList!: SegmentList;
-  /**
-   * The active segment: the one that batches are appended to. Undefined where it could not be opened or rolled back.
-   */
-  #file: FileHandle | undefined;
-  /** End of the last record in the active segment. */
-  #endBytes = 0;
-  /** Length of the active segment. */
-  #fileBytes = 0;
-  #segmentName = "";
+  /** The segment that batches are appended to. Undefined where none could be opened yet. */
+  #active: SegmentFile | undefined;
   #seqNext = 1;
   #arrivalNext = 1;
   #queue: PendingBatch[] = [];
@@ -159,7 +153,8 @@ export class Journal {
       for (const name of expired) await rm(join(this.#options.dir, name), { force: true });
     }
     const active = this.#segments.at(-1);
-    const isSealed = active !== undefined && this.#endBytes > 0 && active.arrivalMax <= arrivalSealed;
+    const isSealed =
+      active !== undefined && this.#active?.endBytes !== 0 && active.arrivalMax <= arrivalSealed;
     if (isSealed && this.#writing === undefined) {
       await this.#runExclusively(this.#openSegment(journalSegmentBytes));
     }
@@ -170,7 +165,7 @@ export class Journal {
     const opened = (name: string): JournalFile => {
       const fd = openSync(this.#segmentPath(name), "r");
       // After its end there may be a group that is being written.
-      return { name, fd, bytes: name === this.#segmentName ? this.#endBytes : fstatSync(fd).size };
+      return { name, fd, bytes: name === this.#active?.name ? this.#active.endBytes : fstatSync(fd).size };
     };
     return {
       seqNext: this.#seqNext,
@@ -186,7 +181,7 @@ export class Journal {
    */
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
-    await this.#file?.close();
+    await this.#active?.close();
     this.#options.checkFolder();
     // Without a shutdown record, as on a full disk, the next start assumes a crash, which loses nothing.
     await unlessFull(
@@ -236,7 +231,7 @@ export class Journal {
       try {
         await this.#write(group, headers);
       } catch (error) {
-        await this.#rollBack();
+        await this.#active?.rollBack();
         const failure = toWriteFailure(error);
         this.#lastFailure = { message: failure.message, atMs: this.#options.now() };
         for (const pending of group) pending.reject(failure);
@@ -292,25 +287,10 @@ export class Journal {
       if (padding > 0) parts.push(Buffer.alloc(padding));
       byteLength += recordHeaderBytes + frame.byteLength + padding;
     }
-    if (this.#file === undefined || this.#endBytes + byteLength > this.#fileBytes) {
+    if (this.#active?.hasRoomFor(byteLength) !== true) {
       await this.#openSegment(Math.max(journalSegmentBytes, byteLength));
     }
-    const file = this.#file!;
-    const { bytesWritten } = await file.writev(parts, this.#endBytes);
-    if (bytesWritten !== byteLength) throw new Failure("disk-full", diskFullMessage);
-    await file.datasync();
-    await this.#checkLinked(file);
-    this.#endBytes += byteLength;
-  }
-
-  /**
-   * What was just synced must still have a name: a removed file is gone with its last descriptor. Throws Failure
-   * "folder".
-   */
-  async #checkLinked(file: FileHandle): Promise<void> {
-    this.#options.checkFolder();
-    if ((await file.stat()).nlink > 0) return;
-    throw new Failure("folder", `${this.#segmentPath(this.#segmentName)} was removed while it was open`);
+    await this.#active!.append(parts, byteLength, this.#options.checkFolder);
   }
 
   #publishGroup(group: PendingBatch[], headers: RecordHeader[]): void {
@@ -344,26 +324,8 @@ export class Journal {
     return this.#segmentList.write({ segments, keys: this.keys.files });
   }
 
-  /** Turns the remains of a failed write into zeros again. Where that fails too, the next write opens a new segment. */
-  async #rollBack(): Promise<void> {
-    const file = this.#file;
-    if (file === undefined) return;
-    try {
-      await file.truncate(this.#endBytes);
-      await file.truncate(this.#fileBytes);
-      await file.datasync();
-      if ((await file.stat()).nlink === 0) throw new Error("the segment was removed");
-    } catch {
-      this.#file = undefined;
-      await file.close();
-    }
-  }
-
   async #openSegment(fileBytes: number): Promise<void> {
-    const { dir } = this.#options;
-    const previous = this.#file;
     const name = `${String(this.#seqNext).padStart(12, "0")}.log`;
-    const path = this.#segmentPath(name);
     const others = this.#segments.filter((segment) => segment.name !== name);
     if (others.length < this.#segments.length || !this.#segmentList.isWritten) {
       // A segment of that name has no batch yet and is created again. It is taken off the list first, or it would count
@@ -372,23 +334,17 @@ export class Journal {
       this.#segments = others;
       await this.#writeSegmentList();
     }
-    const file = await open(path, "w+");
+    const created = await SegmentFile.create(this.#options.dir, name, fileBytes);
     try {
-      await file.truncate(fileBytes);
-      await file.sync();
-      await syncFolder(dir);
       this.#segments = [...others, emptySegment(name)];
       await this.#writeSegmentList();
     } catch (error) {
       this.#segments = others;
-      await file.close();
-      await rm(path, { force: true });
+      await created.discard();
       throw error;
     }
-    this.#file = file;
-    this.#segmentName = name;
-    this.#fileBytes = fileBytes;
-    this.#endBytes = 0;
+    const previous = this.#active;
+    this.#active = created;
     await previous?.close();
   }
 }
