@@ -1,6 +1,7 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
 
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
@@ -9,13 +10,7 @@ import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import {
-  answerFrom,
-  type ChunkAccess,
-  eachChunk,
-  fromColumns,
-  type OpenChunk,
-} from "../summary/answer-source.ts";
+import { answerFrom, eachChunk, fromColumns, type OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { type CountTexts, unknownTexts } from "../summary/template-counts.ts";

@@ -1,5 +1,5 @@
+import type { ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { AggregateQuery } from "../plan/aggregation.ts";
-import type { ScanAnswer, SelectionTask } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { StatesPart } from "./point-states.ts";
 import type { SharedBuckets } from "./shared-buckets.ts";

@@ -1,6 +1,7 @@
+import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { emptyScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkAccess, ChunkScan } from "../summary/answer-source.ts";
+import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid } from "./bucket-runs.ts";
 import { GroupTable, groupCapsOf } from "./group-table.ts";

@@ -13,7 +13,6 @@ import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
-import { getOrMake } from "../vector/map-entry.ts";
 
 /** One column, added up over all chunks that have it. */
 export interface ColumnInventory {
@@ -115,9 +114,9 @@ function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnHeader[] | str
 
 function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader): void {
   const { role, key } = header;
-  const column = getOrMake(columns, `${role} ${key}`, (): ColumnInventory => {
-    return { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
-  });
+  const name = `${role} ${key}`;
+  const column = columns.get(name) ?? { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
+  columns.set(name, column);
   column.encodings[header.encoding] = (column.encodings[header.encoding] ?? 0) + 1;
   column.rows += header.present;
   column.encodedBytes += header.payloadBytes + header.filterBytes;

@@ -10,7 +10,6 @@ import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Signal } from "../model/signal.ts";
-import { getOrMake } from "../vector/map-entry.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
 
@@ -64,9 +63,12 @@ export class Catalog {
    */
   partition(signal: Signal, day: number): Partition {
     const name = partitionPath(signal, day);
-    return getOrMake(this.#partitions, name, () => {
-      return { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
-    });
+    let partition = this.#partitions.get(name);
+    if (partition === undefined) {
+      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
+      this.#partitions.set(name, partition);
+    }
+    return partition;
   }
 
   remove({ signal, day }: Partition): void {

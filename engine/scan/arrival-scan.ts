@@ -2,6 +2,7 @@
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ChunkTask, ScanAnswer } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
@@ -12,7 +13,6 @@ import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import type { ArrivalQuery, ArrivalSelection } from "../plan/row-query.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkAccess, ChunkTask, ScanAnswer } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";

@@ -1,6 +1,7 @@
 /** Reads the matching rows of one chunk into buffers of Arrow's layout. */
 
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
@@ -9,7 +10,6 @@ import { dayStartNs } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter, RangeSelection } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl } from "../plan/query-control.ts";
-import type { ChunkAccess } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";

@@ -2,6 +2,7 @@
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
@@ -14,14 +15,11 @@ import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
-  type ChunkAccess,
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
   fromColumns,
   type OpenChunk,
-  type ScanAnswer,
-  type SelectionTask,
 } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";

@@ -1,6 +1,7 @@
 /** Finds the newest matching rows of some chunks, on one thread. */
 
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
@@ -15,14 +16,11 @@ import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
-  type ChunkAccess,
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
   fromColumns,
   type OpenChunk,
-  type ScanAnswer,
-  type SelectionTask,
 } from "../summary/answer-source.ts";
 import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";

@@ -1,6 +1,7 @@
 /** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
 import { type ChunkRef, chunkIdentity, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { ScanAnswer } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
 import { isVectorised } from "../filter/selection.ts";
 import {
@@ -16,7 +17,6 @@ import type { RangeSelection, Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
-import type { ScanAnswer } from "../summary/answer-source.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import type {

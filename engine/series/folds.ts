@@ -111,9 +111,9 @@ export class SeriesFolds {
     this.#countedFrom = countedFrom;
   }
 
-  /** Whether samples before the range matter to a series: a counter needs its previous value. */
-  needsEarlierSamples(series: number): boolean {
-    return this.#kinds[series] === "increase";
+  /** Where the samples that matter to a series begin: before the range for a counter, which needs its previous value. */
+  neededFrom(series: number): number {
+    return this.#kinds[series] === "increase" ? Number.NEGATIVE_INFINITY : this.#countedFrom;
   }
 
   /** Adds samples of a series, which follow those added before. */

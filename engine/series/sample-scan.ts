@@ -3,6 +3,7 @@
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ScanAnswer } from "../chunk/chunk-task.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
@@ -14,7 +15,6 @@ import type { Field, Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { hasGroupPerSeries, increaseAgeNsMax, type SeriesKinds } from "../plan/sample-query.ts";
 import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import { gatherText, type TextVector, toTextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
@@ -54,6 +54,11 @@ interface SampleAggregation extends ScanAnswer, ChunkAccess {
   textOf: number[];
 }
 
+/** The second half of the task, once all series are known. */
+interface SampleFolding extends SampleAggregation {
+  folds: SeriesFolds;
+}
+
 /**
  * Runs one task. Damaged chunks are listed in the answer, whose points then must not be used. Throws Failure "limit",
  * "deadline" or "cancelled", and "input" for steps that are not filters over labels.
@@ -78,9 +83,9 @@ export async function aggregateSamples(task: SampleTask, access: ChunkAccess): P
   const chunks = await selectChunks(aggregation);
   const kinds: SeriesKinds = { gauge: false, counter: false };
   if (aggregation.damaged.length === 0) {
-    const folds = makeFolds(aggregation, kinds);
-    for (const [day, ofDay] of groupByDay(chunks)) await readDay(aggregation, folds, day, ofDay);
-    folds.finish();
+    const folding = { ...aggregation, folds: makeFolds(aggregation, kinds) };
+    for (const [day, ofDay] of groupByDay(chunks)) await readDay(folding, day, ofDay);
+    folding.folds.finish();
   }
   const { texts, scanned, damaged } = aggregation;
   return { ...finishGroups(aggregation), texts: texts.finish(), kinds, scanned, damaged };
@@ -93,11 +98,8 @@ function finishGroups(aggregation: SampleAggregation): Pick<SampleAnswer, "group
     const { count, labels } = dropEmptyGroups(groups, part);
     return { groups: count, labels, points: { kind: "own", part } };
   }
-  return {
-    groups: groups.count,
-    labels: groups.finish(),
-    points: { kind: "gathered", part: points.finish() },
-  };
+  const part = points.finish();
+  return { groups: groups.count, labels: groups.finish(), points: { kind: "gathered", part } };
 }
 
 /** Drops groups without points, such as series whose only samples are before the range. */
@@ -282,22 +284,17 @@ function groupByDay(chunks: readonly SelectedChunk[]): [day: number, chunks: Sel
 }
 
 /** Reads a day in slices of time, so that its columns need not be in memory all at once. */
-async function readDay(
-  aggregation: SampleAggregation,
-  folds: SeriesFolds,
-  day: number,
-  chunks: readonly SelectedChunk[],
-): Promise<void> {
-  const { task } = aggregation;
+async function readDay(folding: SampleFolding, day: number, chunks: readonly SelectedChunk[]): Promise<void> {
+  const { task, folds } = folding;
   const counted = clampToDay(task.fromNs, task.toNs, day);
   const read = clampToDay(task.fromNs - BigInt(increaseAgeNsMax), task.toNs, day);
   folds.beginDay(new DayBuckets(day, task.fromNs, task.bucketNs), counted.from);
   for (const slice of splitByTime(chunks, read)) {
-    if (aggregation.damaged.length > 0) return;
+    if (folding.damaged.length > 0) return;
     const overlapping = chunks.filter(
       ({ timeNsMin, timeNsMax }) => timeNsMin < slice.to && timeNsMax >= slice.from,
     );
-    await readSlice(aggregation, folds, overlapping, slice, counted.from);
+    await readSlice(folding, overlapping, slice);
   }
 }
 
@@ -319,27 +316,20 @@ function splitByTime(chunks: readonly SelectedChunk[], { from, to }: DayRange): 
 }
 
 /** Folds the samples in a slice, series by series. */
-async function readSlice(
-  aggregation: SampleAggregation,
-  folds: SeriesFolds,
-  selected: readonly SelectedChunk[],
-  slice: DayRange,
-  countedFrom: number,
-): Promise<void> {
-  const { task, scanned, damaged, series } = aggregation;
+async function readSlice(folding: SampleFolding, selected: SelectedChunk[], slice: DayRange): Promise<void> {
+  const { task, folds, scanned, damaged, series } = folding;
   const opened: SeriesView[] = [];
   const { offsets, chunks, indices } = locateSeries(selected, series.count);
   let chunk = 0;
   try {
-    for (; chunk < selected.length; chunk++)
-      opened.push(new SeriesView(aggregation.open(selected[chunk]!.ref)));
+    for (; chunk < selected.length; chunk++) opened.push(new SeriesView(folding.open(selected[chunk]!.ref)));
     for (let number = 0; number < series.count; number++) {
-      if (number % seriesPerCheck === 0) await aggregation.yieldThread();
+      if (number % seriesPerCheck === 0) await folding.yieldThread();
       if (number % seriesPerCheck === 0) checkControl(task.control);
       const runs = [];
       for (let i = offsets[number]!; i < offsets[number + 1]!; i++) {
         chunk = chunks[i]!;
-        const from = folds.needsEarlierSamples(number) ? slice.from : Math.max(slice.from, countedFrom);
+        const from = Math.max(slice.from, folds.neededFrom(number));
         const view = opened[chunk]!;
         runs.push(sliceByTime(view.timesOf(indices[i]!), view.valuesOf(indices[i]!), { from, to: slice.to }));
       }
@@ -347,9 +337,9 @@ async function readSlice(
         folds.add(number, run);
         scanned.rows += run.to - run.from;
       }
-      if (number % seriesPerCheck === 0) checkMemory(aggregation, folds, opened);
+      if (number % seriesPerCheck === 0) checkMemory(folding, opened);
     }
-    checkMemory(aggregation, folds, opened);
+    checkMemory(folding, opened);
   } catch (error) {
     damaged.push(toDamagedChunk(selected[chunk]!.ref, error));
   } finally {
@@ -361,12 +351,8 @@ async function readSlice(
   }
 }
 
-function checkMemory(
-  aggregation: SampleAggregation,
-  folds: SeriesFolds,
-  opened: readonly SeriesView[],
-): void {
-  const { task, points, groups, scanned } = aggregation;
+function checkMemory(folding: SampleFolding, opened: readonly SeriesView[]): void {
+  const { task, folds, points, groups, scanned } = folding;
   const columns = opened.reduce((sum, { view }) => sum + view.decodedBytes, 0);
   const memoryBytes = columns + points.byteLength + groups.byteLength + folds.byteLength;
   checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });

@@ -1,5 +1,5 @@
+import type { ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { SampleQuery, SeriesKinds } from "../plan/sample-query.ts";
-import type { ScanAnswer, SelectionTask } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { SeriesPointsPart } from "./series-points.ts";
 import type { SeriesShare } from "./series-selection.ts";

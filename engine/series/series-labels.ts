@@ -3,6 +3,7 @@
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ScanAnswer } from "../chunk/chunk-task.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { ActiveSeries, type ActiveSeriesTables } from "../metrics/active-series.ts";
@@ -11,7 +12,6 @@ import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";

@@ -1,6 +1,7 @@
 /** Selects the series of a metric that pass a query's filters and fall to one thread, before any sample is read. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
+import type { SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
@@ -8,7 +9,6 @@ import { compileFilter, selectRows } from "../filter/selection.ts";
 import { matchSeriesName, type SeriesView } from "../metrics/series-view.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
-import type { SelectionTask } from "../summary/answer-source.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 

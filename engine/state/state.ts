@@ -7,7 +7,6 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
-import { getOrMake } from "../vector/map-entry.ts";
 import {
   copyNames,
   encodeValues,
@@ -180,11 +179,15 @@ class MirroredState implements StoredState {
   }
 
   list(table: string): readonly StateEntry[] {
-    return getOrMake(this.#lists, table, () => {
-      const records = [...(this.#tables.get(table)?.values() ?? [])];
-      const present = records.filter(({ status }) => status === "value");
-      return present.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
-    });
+    const known = this.#lists.get(table);
+    if (known !== undefined) return known;
+    const records = [...(this.#tables.get(table)?.values() ?? [])];
+    const present = records.filter(({ status }) => status === "value");
+    const list = present
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ id, value }): StateEntry => [id, value]);
+    this.#lists.set(table, list);
+    return list;
   }
 
   count(table: string): number {
@@ -220,7 +223,9 @@ class MirroredState implements StoredState {
   }
 
   #openTable({ table }: { table: string }): Map<string, StoredRecord> {
-    return getOrMake(this.#tables, table, () => new Map());
+    const records = this.#tables.get(table) ?? new Map<string, StoredRecord>();
+    this.#tables.set(table, records);
+    return records;
   }
 
   async #commitWaiting(): Promise<void> {

@@ -2,13 +2,14 @@
  * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each answers for the chunks
  * that it can and leaves the others to the next.
  */
-import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ChunkTask, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { findResidualFilters } from "../filter/chunk-pruning.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Filter, RangeSelection } from "../plan/filter.ts";
-import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, type ScanStatistics } from "../plan/scan-statistics.ts";
+import type { Filter } from "../plan/filter.ts";
+import { checkControl } from "../plan/query-control.ts";
+import { countSkippedChunk } from "../plan/scan-statistics.ts";
 
 /**
  * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure "input",
@@ -29,28 +30,6 @@ export interface OpenChunk {
 
 /** Adds one chunk to the answer; false leaves it to the next source. */
 export type ChunkAnswerSource = (chunk: OpenChunk) => boolean | Promise<boolean>;
-
-/** The chunks that one thread looks into for a query, and the query's limits. */
-export interface ChunkTask {
-  chunks: ChunkRef[];
-  control: QueryControl;
-}
-
-/** Asks one thread for what some chunks have of a selection. */
-export interface SelectionTask extends ChunkTask, RangeSelection {}
-
-/** What the answers of all threads have in common. */
-export interface ScanAnswer {
-  scanned: ScanStatistics;
-  /** Chunks that the thread could not read. */
-  damaged: DamagedChunk[];
-}
-
-/** What a scan needs of its thread. */
-export interface ChunkAccess {
-  open: OpenChunkView;
-  yieldThread: YieldThread;
-}
 
 /** What all sources of one query on one thread share. Counts and damaged chunks are added to it. */
 export interface ChunkScan extends ScanAnswer, ChunkAccess {

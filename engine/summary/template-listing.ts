@@ -1,13 +1,13 @@
 /** Lists the templates of sealed chunks with the rows of each, on the thread that has the chunks' columns in its cache. */
 
 import { chunkIdentity } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { NgramFilterBuilder } from "../template/ngram-filter.ts";
 import { ngramLengths } from "../template/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
-import type { ChunkAccess, ChunkTask } from "./answer-source.ts";
 
 /** Asks for the templates of sealed chunks. */
 export interface TemplatesTask extends ChunkTask {

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
@@ -30,7 +31,6 @@ import {
   countSeries,
   type SeriesCountTask,
 } from "../series/series-labels.ts";
-import type { ChunkAccess } from "../summary/answer-source.ts";
 import { DaySummaries } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";

@@ -27,9 +27,9 @@ export interface PlanContext {
 }
 
 /** Values of the variables of a query, by name. */
-export type Variables = Readonly<Record<string, string>>;
+export type VariableValues = Readonly<Record<string, string>>;
 
-export function createPlanContext(source: Source, variables: Variables = {}): PlanContext {
+export function createPlanContext(source: Source, variables: VariableValues = {}): PlanContext {
   return {
     source,
     variables: new Map(Object.entries(variables)),

@@ -5,7 +5,7 @@ import { readSource, refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
 import type { Expression } from "../tree/expression.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
-import { createPlanContext, type PlanContext, type Variables } from "./context.ts";
+import { createPlanContext, type PlanContext, type VariableValues } from "./context.ts";
 import { planSearchTerms } from "./search-terms.ts";
 import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
@@ -13,7 +13,7 @@ import { simplifySteps } from "./simplification.ts";
 /** What the text of a query leaves open. */
 export interface PlanOptions {
   /** Values of the query's `$name`s, by name. */
-  variables?: Variables;
+  variables?: VariableValues;
 }
 
 /** The plan of a search for rows, as plain data. */
