@@ -11,7 +11,7 @@ export interface PagerDutyOptions {
   /** Routing keys by the id or the name of a service. */
   routingKeys: Readonly<Record<string, string>>;
   /** Another place than PagerDuty's own, for tests. */
-  eventsUrl?: string;
+  eventsUrl?: string | undefined;
   guard: AddressGuard;
   publicUrl: string;
 }
