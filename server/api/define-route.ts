@@ -8,7 +8,14 @@ import type { Caller, Permission } from "../model/caller.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { jsonBodyBytesMax } from "./limits.ts";
 import { type Parameters, readHeaders, readPathParameters, readQuery, type Values } from "./parameters.ts";
-import { type ErrorBody, jsonReply, Reply, type Route, type RouteBody, type ServerRequest } from "./route.ts";
+import {
+  jsonReply,
+  Reply,
+  type Route,
+  type RouteBody,
+  type RouteDescription,
+  type ServerRequest,
+} from "./route.ts";
 import { checkInput } from "./validation.ts";
 
 /** How a route's body is read, and what its handler gets of it. */
@@ -85,24 +92,13 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
 }
 
 /** A route of this server's own API, which the document describes. */
-interface OwnRoute {
-  /** What the route does, in a few words. */
-  summary: string;
-  /** The section of the document that the route belongs to. */
-  tag: string;
-  /** Schema of a successful answer. Answers are not checked against it. */
-  response: z.ZodType;
-  /** Content type of a successful answer, where that is not JSON. */
-  contentType?: string;
+interface OwnRoute extends Pick<RouteDescription, "summary" | "tag" | "response" | "contentType"> {
   /** Statuses of errors, besides 400, 401, 403, 500, 503, and 413 and 415 of routes with a body. */
   errors?: readonly number[];
 }
 
 /** A route of another protocol, which the document leaves out. */
-interface ForeignRoute {
-  /** Writes errors in the protocol's form; `headers` are those of the request. */
-  errorBody(error: { status: number; message: string }, headers: ReadonlyMap<string, string>): ErrorBody;
-}
+type ForeignRoute = Required<Pick<Route, "errorBody">>;
 
 export type RouteDefinition<
   Path extends string,

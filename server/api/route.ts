@@ -68,14 +68,14 @@ export interface ErrorBody {
 }
 
 /** What the API's document says about a route. */
-interface RouteDescription {
+export interface RouteDescription {
   /** What the route does, in a few words. */
   summary: string;
   /** The section of the document that the route belongs to. */
   tag: string;
   /** Schema of the JSON body. */
   request?: z.ZodType;
-  /** Schema of a successful answer. */
+  /** Schema of a successful answer. Answers are not checked against it. */
   response: z.ZodType;
   /** Content type of a successful answer, where that is not JSON. */
   contentType?: string;

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { DirectLoad } from "../ingest/direct-load.ts";
+import { signalOfPath } from "../ingest/signal-path.ts";
 import { batchesOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
@@ -27,16 +28,8 @@ const refusalsShown = 10;
 /** The exit code that shells report for a process that SIGINT ended. */
 const interruptedExitCode = 130;
 
-/** Maps the last segment of an ingestion path to the stored signal. */
-const storedSignals = {
-  logs: "logs",
-  spans: "traces",
-  metrics: "metrics",
-  profiles: "profiles",
-  kubernetes_resources: "kubernetes_resources",
-} as const;
-type SignalName = keyof typeof storedSignals;
-const signals = Object.keys(storedSignals) as SignalName[];
+type SignalName = keyof typeof signalOfPath;
+const signals = Object.keys(signalOfPath) as SignalName[];
 
 const flags = {
   signal: {
@@ -113,7 +106,7 @@ function deliverOverHttp(
 function deliverIntoFolder(load: DirectLoad, signal: SignalName, { scope, stop }: FileRun): DeliverBatch {
   return (batch) => {
     stop.throwIfAborted();
-    return load.take(storedSignals[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
+    return load.take(signalOfPath[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
   };
 }
 

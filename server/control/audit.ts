@@ -151,47 +151,37 @@ export class Audit {
 
 function entryOfChange({ by, action, resource, id, title }: AuditedChange, atMs: number): AuditEntry {
   const subject = title === id ? JSON.stringify(id) : `${JSON.stringify(title)} (${id})`;
-  return {
-    atMs,
-    level: "info",
-    message: `${resource} ${subject} was ${action} by ${nameOf(by)}`,
-    attributes: {
-      audit: "change",
-      action,
-      resource,
-      "resource.id": id,
-      ...actorAttributes(by),
-      "audit.id": makeEntryId(),
-    },
-  };
+  const message = `${resource} ${subject} was ${action} by ${nameOf(by)}`;
+  const attributes = { audit: "change", action, resource, "resource.id": id, ...actorAttributes(by) };
+  return makeEntry(atMs, "info", message, attributes);
 }
 
 function entryOfRefusal(request: RefusedRequest, atMs: number): AuditEntry {
   const { by, method, path, status, reason, address } = request;
-  return {
-    atMs,
-    level: "warn",
-    message: `${method} ${path} of ${nameOf(by)} was refused with ${status}: ${reason}`,
-    attributes: {
-      audit: "refused",
-      "http.method": method,
-      "http.route": path,
-      "http.status": String(status),
-      "client.address": address,
-      ...actorAttributes(by),
-      "audit.id": makeEntryId(),
-    },
-  };
+  const message = `${method} ${path} of ${nameOf(by)} was refused with ${status}: ${reason}`;
+  return makeEntry(atMs, "warn", message, {
+    audit: "refused",
+    "http.method": method,
+    "http.route": path,
+    "http.status": String(status),
+    "client.address": address,
+    ...actorAttributes(by),
+  });
 }
 
 function entryOfRefusalCount(count: number, atMs: number): AuditEntry {
   const message = `${count} more requests were refused within a second`;
-  return {
-    atMs,
-    level: "warn",
-    message,
-    attributes: { audit: "refused", count: String(count), "audit.id": makeEntryId() },
-  };
+  return makeEntry(atMs, "warn", message, { audit: "refused", count: String(count) });
+}
+
+function makeEntry(
+  atMs: number,
+  level: string,
+  message: string,
+  attributes: Record<string, string>,
+): AuditEntry {
+  const id = randomBytes(9).toString("base64url");
+  return { atMs, level, message, attributes: { ...attributes, "audit.id": id } };
 }
 
 function nameOf(by: Caller | null): string {
@@ -210,10 +200,6 @@ function actorAttributes(by: Caller | null): Record<string, string> {
     ...(user === undefined ? {} : { "user.id": user.subject }),
     ...(user?.email === undefined ? {} : { "user.email": user.email }),
   };
-}
-
-function makeEntryId(): string {
-  return randomBytes(9).toString("base64url");
 }
 
 function rowOf({ atMs, level, message, attributes }: AuditEntry): LogRow {

@@ -36,7 +36,7 @@ export interface ControlOptions {
   log: (message: string) => void;
 }
 
-export interface Control extends Part {
+export interface Control extends Required<Part> {
   collections: Collections;
   audit: Audit;
   /** The store behind the caller's row-level filter, by the rules of this moment. */

@@ -114,18 +114,14 @@ export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined
     if (stored === undefined) throw makeNothingStored(`${path}.${field}`);
     return stored;
   };
+  const restoreHeader = (value: string, name: string) =>
+    restore(value, before?.headers?.[name], `headers.${name}`);
   const { url, headers, body } = sent;
   const secret = sent.secret === undefined ? before?.secret : sent.secret;
   return {
     ...sent,
     url: restore(url, before?.url, "url"),
-    ...(headers === undefined
-      ? {}
-      : {
-          headers: mapHeaders(headers, (value, name) =>
-            restore(value, before?.headers?.[name], `headers.${name}`),
-          ),
-        }),
+    ...(headers === undefined ? {} : { headers: mapHeaders(headers, restoreHeader) }),
     ...(body === undefined ? {} : { body: restore(body, before?.body, "body") }),
     ...(secret === undefined ? {} : { secret }),
   };

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { adminTokenFile, ensureAdminToken } from "../access/admin-token.ts";
 import { type AccessRules, isLoopbackName } from "../access/authentication.ts";
-import { IdentityProvider } from "../access/identity-provider.ts";
+import { IdentityProvider, type IdentityProviderOptions } from "../access/identity-provider.ts";
 import { Tokens } from "../access/tokens.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { type Control, openControl } from "./control-plane.ts";
@@ -21,12 +21,7 @@ export interface ControlSettings {
 }
 
 /** An identity provider (OpenID Connect). */
-interface IdentitySettings {
-  issuer: string;
-  /** The claim `aud` of a token must hold one of these. */
-  audiences: readonly string[];
-  groupsClaim: string;
-}
+type IdentitySettings = Pick<IdentityProviderOptions, "issuer" | "audiences" | "groupsClaim">;
 
 export interface ControlPart extends Control {
   tokens: Tokens;

@@ -57,10 +57,52 @@ export function resourceKindRoutes(all: Collections, context: ResourceContext): 
     ...routesOf(makeDashboardKind(all)),
     ...routesOf(makeWebhookKind(all, scope)),
     ...routesOf(makeSilenceKind(all, scope)),
-    ...routesOf(makeIngestionRuleKind(all)),
-    ...routesOf(makeGroupKind(all)),
-    ...routesOf(makeTelemetryRuleKind(all)),
-    ...routesOf(makeResourceRuleKind(all)),
+    ...routesOf<IngestionRule>({
+      name: "ingestionRule",
+      plural: "ingestionRules",
+      path: `${api}/ingestion-rules`,
+      schema: ingestionRuleShape,
+      collection: all.ingestionRules,
+      ...guarded,
+      ...createdById,
+      check: (rule, path) => {
+        checkIngestionRule(rule, path);
+        return [];
+      },
+    }),
+    ...routesOf<Group>({
+      name: "group",
+      plural: "groups",
+      path: `${api}/groups`,
+      schema: groupShape,
+      collection: all.groups,
+      ...access,
+      style: "create",
+      idPath: "name",
+      idOf: ({ name }) => name,
+      withId: (group) => group,
+      check: () => [],
+    }),
+    ...routesOf<TelemetryRule>({
+      name: "telemetryRule",
+      plural: "telemetryRules",
+      path: `${api}/telemetry-rules`,
+      schema: telemetryRuleShape,
+      collection: all.telemetryRules,
+      ...access,
+      ...createdById,
+      check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
+    }),
+    ...routesOf<ResourceRule>({
+      name: "resourceRule",
+      plural: "resourceRules",
+      path: `${api}/resource-rules`,
+      schema: resourceRuleShape,
+      collection: all.resourceRules,
+      ...access,
+      ...createdById,
+      check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
+    }),
   ];
 }
 
@@ -153,64 +195,6 @@ function makeWebhookKind(
           : "an alert";
         throw new Refusal(409, `${which} notifies this webhook: change it first`);
       }
-    },
-  };
-}
-
-function makeGroupKind({ groups }: Collections): ResourceKind<Group> {
-  return {
-    name: "group",
-    plural: "groups",
-    path: `${api}/groups`,
-    schema: groupShape,
-    collection: groups,
-    ...access,
-    style: "create",
-    idPath: "name",
-    idOf: ({ name }) => name,
-    withId: (group) => group,
-    check: () => [],
-  };
-}
-
-function makeTelemetryRuleKind(all: Collections): ResourceKind<TelemetryRule> {
-  return {
-    name: "telemetryRule",
-    plural: "telemetryRules",
-    path: `${api}/telemetry-rules`,
-    schema: telemetryRuleShape,
-    collection: all.telemetryRules,
-    ...access,
-    ...createdById,
-    check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
-  };
-}
-
-function makeResourceRuleKind(all: Collections): ResourceKind<ResourceRule> {
-  return {
-    name: "resourceRule",
-    plural: "resourceRules",
-    path: `${api}/resource-rules`,
-    schema: resourceRuleShape,
-    collection: all.resourceRules,
-    ...access,
-    ...createdById,
-    check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
-  };
-}
-
-function makeIngestionRuleKind({ ingestionRules }: Collections): ResourceKind<IngestionRule> {
-  return {
-    name: "ingestionRule",
-    plural: "ingestionRules",
-    path: `${api}/ingestion-rules`,
-    schema: ingestionRuleShape,
-    collection: ingestionRules,
-    ...guarded,
-    ...createdById,
-    check: (rule, path) => {
-      checkIngestionRule(rule, path);
-      return [];
     },
   };
 }

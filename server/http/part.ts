@@ -28,7 +28,6 @@ export function httpPart(
 ): HttpPart {
   let server: HttpServer | undefined;
   return {
-    routes: [],
     get port() {
       return server?.port ?? address.port;
     },

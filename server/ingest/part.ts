@@ -52,7 +52,6 @@ export function ingestPart(
       ...remoteWriteRoutes(intake),
       ...elasticsearchRoutes(intake),
     ],
-    run: () => undefined,
     close: () => intake.close(),
   };
 }

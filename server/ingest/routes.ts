@@ -8,6 +8,7 @@ import { jsonReply, type Route } from "../api/route.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
 import type { Intake } from "./intake.ts";
 import { ingestBodyBytesMax } from "./limits.ts";
+import { signalOfPath } from "./signal-path.ts";
 
 /**
  * JSON lines have no registered type, so every name in use is accepted. curl's default type is not: its `-d` strips
@@ -24,15 +25,6 @@ const contentTypes = [
   "application/octet-stream",
   "",
 ];
-
-/** The signal behind each path. */
-const signalOfPath = {
-  logs: "logs",
-  spans: "traces",
-  metrics: "metrics",
-  profiles: "profiles",
-  kubernetes_resources: "kubernetes_resources",
-} as const satisfies Record<string, Signal>;
 
 /** Names of each signal's rows in the API's description. */
 const rowNames: Readonly<Record<Signal, string>> = {

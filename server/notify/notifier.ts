@@ -137,18 +137,13 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
   const { publicUrl, slackToken, slackUrl, email, pagerDutyKeys, pagerDutyUrl } = notify;
   const guard = new AddressGuard(notify.allowedNetworks);
   return {
-    slack: slackSender({
-      guard,
-      publicUrl,
-      ...(slackToken === undefined ? {} : { botToken: slackToken }),
-      ...(slackUrl === undefined ? {} : { apiUrl: slackUrl }),
-    }),
+    slack: slackSender({ guard, publicUrl, botToken: slackToken, apiUrl: slackUrl }),
     email: emailSender(email && { ...email, publicUrl }),
     pagerDuty: pagerDutySender({
       guard,
       publicUrl,
       routingKeys: pagerDutyKeys,
-      ...(pagerDutyUrl === undefined ? {} : { eventsUrl: pagerDutyUrl }),
+      eventsUrl: pagerDutyUrl,
     }),
     webhook: webhookSender({
       guard,

@@ -11,7 +11,7 @@ export interface PagerDutyOptions {
   /** Routing keys by the id or the name of a service. */
   routingKeys: Readonly<Record<string, string>>;
   /** URL of a server that stands in for PagerDuty's events API, for tests. */
-  eventsUrl?: string;
+  eventsUrl?: string | undefined;
   guard: AddressGuard;
   publicUrl: string;
 }

@@ -6,9 +6,9 @@ import type { Outcome, Senders } from "./sender.ts";
 
 export interface SlackOptions {
   /** `xoxb-…`. Without it, only incoming webhooks get messages. */
-  botToken?: string;
+  botToken?: string | undefined;
   /** URL of a server that stands in for Slack's API, for tests. */
-  apiUrl?: string;
+  apiUrl?: string | undefined;
   guard: AddressGuard;
   publicUrl: string;
 }
@@ -33,12 +33,8 @@ const transientErrors = new Set([
   "team_added_to_org",
 ]);
 
-export function slackSender({
-  botToken,
-  apiUrl = slackApi,
-  guard,
-  publicUrl,
-}: SlackOptions): Senders["slack"] {
+export function slackSender(options: SlackOptions): Senders["slack"] {
+  const { botToken, apiUrl = slackApi, guard, publicUrl } = options;
   return async ({ action, events, receipts }): Promise<Outcome> => {
     const { channel } = action.slackDestination;
     const content = contentOf(messageOf(events, publicUrl));

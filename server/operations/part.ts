@@ -25,7 +25,5 @@ export function operationsPart(
       ...healthRoutes(() => store.stats().refusing ?? null, metrics),
       backupRoute({ store, state, audit, dataDir, log: (message) => log("error", message) }),
     ],
-    run: () => undefined,
-    close: () => undefined,
   };
 }

@@ -41,30 +41,19 @@ export interface StoragePart extends Part {
 export async function openStorage(settings: StorageSettings): Promise<StoragePart> {
   const store = await openStoreOf(settings);
   let state: StoredState | undefined;
+  const close = async () => {
+    await state?.close();
+    await store.close();
+  };
   try {
     state = await openState(join(settings.dataDir, "control"), { checkFolder: () => store.checkFolder() });
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
     const holdsNotifications = await checkRestored(settings);
-    return {
-      routes: [],
-      run: () => undefined,
-      close: makeClose(store, state),
-      store,
-      state,
-      holdsNotifications,
-    };
+    return { store, state, holdsNotifications, close };
   } catch (error) {
-    await state?.close();
-    await store.close();
+    await close();
     throw error;
   }
-}
-
-function makeClose(store: Store, state: StoredState): () => Promise<void> {
-  return async () => {
-    await state.close();
-    await store.close();
-  };
 }
 
 async function openStoreOf(settings: StorageSettings): Promise<Store> {

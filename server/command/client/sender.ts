@@ -107,16 +107,14 @@ async function sendUntilAnswered(batch: Batch, options: SenderOptions): Promise<
   }
 }
 
-async function tryOnce(batch: Batch, headers: Record<string, string>, options: SenderOptions) {
+async function tryOnce(
+  batch: Batch,
+  headers: Record<string, string>,
+  { client, path, signal }: SenderOptions,
+) {
   try {
     const body = batch.bytes as Uint8Array<ArrayBuffer>;
-    return await ask(options.client, {
-      method: "POST",
-      path: options.path,
-      headers,
-      body,
-      signal: options.signal,
-    });
+    return await ask(client, { method: "POST", path, headers, body, signal });
   } catch (error) {
     if (error instanceof ConnectionProblem) return error;
     throw error;

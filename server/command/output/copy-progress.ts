@@ -3,13 +3,7 @@
 import type { CopyProgress } from "../../../engine/index.ts";
 import { openProgress, type Progress } from "./progress.ts";
 
-export interface CopyProgressBar {
-  /** Throws after SIGINT or SIGTERM, so that the copy removes what it has written. */
-  onProgress(progress: CopyProgress): void;
-  end(): void;
-}
-
-export function openCopyProgress(): CopyProgressBar {
+export function openCopyProgress() {
   let phase: CopyProgress["phase"] | undefined;
   let progress: Progress | undefined;
   let wasSignalled = false;
@@ -18,7 +12,8 @@ export function openCopyProgress(): CopyProgressBar {
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   return {
-    onProgress: (done) => {
+    /** Throws after SIGINT or SIGTERM, so that the copy removes what it has written. */
+    onProgress: (done: CopyProgress) => {
       if (wasSignalled) throw new Error("stopped; nothing was left");
       if (phase !== done.phase) {
         progress?.end();

@@ -106,8 +106,7 @@ class MessageQueue {
       });
       return true;
     } catch (error) {
-      const isLimited = error instanceof Refusal && error.status === 429;
-      if (isLimited) {
+      if (error instanceof Refusal && error.status === 429) {
         this.#dropped.add(parts.length / 2, { reason: "limit" });
         return true;
       }

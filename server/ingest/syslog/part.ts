@@ -23,7 +23,6 @@ export function syslogPart(
 ): SyslogPart {
   let listener: SyslogListener | undefined;
   return {
-    routes: [],
     get port() {
       return listener?.port;
     },
