@@ -13,7 +13,7 @@ import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { Journal } from "./journal/journal.ts";
 import { KeyedAppends } from "./journal/keyed-appends.ts";
-import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
+import { defaultSeriesMax, keyAgeMs } from "./limits.ts";
 import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
 import type { MaintenanceTask } from "./maintenance/maintenance-task.ts";
@@ -70,9 +70,6 @@ import {
 } from "./store-options.ts";
 import { WorkerThread } from "./threads/worker-thread.ts";
 import { ScanExecutor, type ScanThreadTask } from "./worker/scan-executor.ts";
-
-/** Time that an append waits for memory before it is refused. Chosen, not measured. */
-const roomWaitMs = 10_000;
 
 /** Opens the store in a folder, creating it. Throws Failure "folder". */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -254,9 +251,9 @@ export class Store {
       damage: this.#damage.reports,
       retentionHeldDays: this.#maintenance.retentionHeldDays.length,
       refusing:
-        this.#folderProblem() ??
+        this.#lock.problem ??
         this.#journal.recentFailure ??
-        (this.#isFull() ? this.#maintenance.failure?.message : undefined),
+        (this.#maintenance.isFull ? this.#maintenance.failure?.message : undefined),
     };
   }
 
@@ -300,8 +297,7 @@ export class Store {
         dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
         reportDamage,
-        checkFolder: () => this.#lock.check(),
-        writer: this.#lock.writer,
+        lock: this.#lock,
         now: () => this.#now(),
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
@@ -328,7 +324,7 @@ export class Store {
       quarantine: (chunk) => this.#quarantine(chunk),
       reportDamage: this.#damage.report,
       log: (level, message) => this.#log(level, message),
-      checkFolder: () => this.#lock.check(),
+      lock: this.#lock,
       now: () => this.#now(),
     });
   }
@@ -338,26 +334,11 @@ export class Store {
     { keyHash, keyUntilMs }: { keyHash?: string; keyUntilMs: number } = { keyUntilMs: 0 },
   ): Promise<{ rows: number }> {
     if (rows === 0 && keyHash === undefined) return { rows: 0 };
-    await this.#room();
+    await this.#maintenance.waitForRoom();
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
     this.#maintenance.nudge();
     for (const listener of this.#arrivalListeners) listener();
     return { rows: record.rows };
-  }
-
-  /** Waits while the memtable is full, so that memory stays flat when rows come faster than they are sealed. */
-  async #room(): Promise<void> {
-    const waitUntil = this.#now() + roomWaitMs;
-    while (this.#isFull()) {
-      if (this.#maintenance.failure?.kind === "disk-full") throw this.#maintenance.failure;
-      if (this.#now() > waitUntil)
-        throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
-      await this.#maintenance.waitForWork();
-    }
-  }
-
-  #isFull(): boolean {
-    return this.#maintenance.unsealedBytes > unsealedBytesStop;
   }
 
   #ask<T>(limits: QueryLimits, run: (context: QueryContext) => Promise<T>): Promise<T> {
@@ -394,16 +375,6 @@ export class Store {
     this.#queryThread.readers.close();
     const threads = [...this.#scanThreads, this.#maintenanceThread, this.#encoders];
     await Promise.all(threads.map((thread) => thread.close()));
-  }
-
-  /** Why the folder is no longer this process's, in a sentence; undefined while it is. */
-  #folderProblem(): string | undefined {
-    try {
-      this.#lock.check();
-      return undefined;
-    } catch (error) {
-      return (error as Error).message;
-    }
   }
 
   #assertOpen(): void {

@@ -89,18 +89,17 @@ export class FolderLock {
    * What was written since then may be lost, and must not be acknowledged. It costs two calls of stat.
    */
   check(): void {
-    if (this.#hasChanged("lock")) {
-      throw new Failure(
-        "folder",
-        `${this.#dir} was removed or replaced while it was open; nothing more is written`,
-      );
-    }
-    if (this.#hasChanged("holder")) {
-      throw new Failure(
-        "folder",
-        `${this.#dir} was opened by ${describeHolder(this.#dir)} while this one had it open; nothing more is written`,
-      );
-    }
+    const { problem } = this;
+    if (problem !== undefined) throw new Failure("folder", problem);
+  }
+
+  /** Why the folder is no longer this process's, in a sentence; undefined while it is. */
+  get problem(): string | undefined {
+    if (this.#hasChanged("lock"))
+      return `${this.#dir} was removed or replaced while it was open; nothing more is written`;
+    if (this.#hasChanged("holder"))
+      return `${this.#dir} was opened by ${describeHolder(this.#dir)} while this one had it open; nothing more is written`;
+    return undefined;
   }
 
   /** Ends the lock. The folder may have been removed. */

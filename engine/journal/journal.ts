@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { diskFullMessage, Failure, isDiskFull, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
+import type { FolderLock } from "../files/folder-lock.ts";
 import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
@@ -61,10 +62,8 @@ export interface JournalOptions {
   /** Called for each record that is found at start, and for each one that becomes durable, in order of sequence. */
   publish: (record: JournalRecord) => void;
   reportDamage: (where: string, problem: string) => void;
-  /** Throws Failure "folder" where the folder is no longer this process's: then nothing may be acknowledged. */
-  checkFolder: () => void;
-  /** Identifies this opening of the folder in each record: 16 hexadecimal digits. */
-  writer: string;
+  /** The lock of the data folder: without it nothing may be acknowledged. */
+  lock: Pick<FolderLock, "check" | "writer">;
   now: () => number;
 }
 
@@ -140,7 +139,7 @@ export class Journal {
    * stays, because its name carries the next sequence number.
    */
   async removeSealedSegments(arrivalSealed: number): Promise<void> {
-    this.#options.checkFolder();
+    this.#options.lock.check();
     const now = this.#options.now();
     const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
     for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
@@ -182,7 +181,7 @@ export class Journal {
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     await this.#active?.close();
-    this.#options.checkFolder();
+    this.#options.lock.check();
     // Without a shutdown record, as on a full disk, the next start assumes a crash, which loses nothing.
     await unlessFull(
       writeShutdownRecord(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
@@ -269,7 +268,7 @@ export class Journal {
         keyUntilMs: pending.keyUntilMs,
         rows: pending.rows,
         frameBytes: pending.frame.byteLength,
-        writer: this.#options.writer,
+        writer: this.#options.lock.writer,
         keyHash: pending.keyHash,
       };
       arrivalBase += pending.rows;
@@ -278,7 +277,7 @@ export class Journal {
   }
 
   async #write(group: PendingBatch[], headers: RecordHeader[]): Promise<void> {
-    this.#options.checkFolder();
+    this.#options.lock.check();
     const parts: Uint8Array[] = [];
     let byteLength = 0;
     for (const [i, { frame }] of group.entries()) {
@@ -290,7 +289,7 @@ export class Journal {
     if (this.#active?.hasRoomFor(byteLength) !== true) {
       await this.#openSegment(Math.max(journalSegmentBytes, byteLength));
     }
-    await this.#active!.append(parts, byteLength, this.#options.checkFolder);
+    await this.#active!.append(parts, byteLength, () => this.#options.lock.check());
   }
 
   #publishGroup(group: PendingBatch[], headers: RecordHeader[]): void {

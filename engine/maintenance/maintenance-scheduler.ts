@@ -5,8 +5,9 @@
 
 import type { DamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
+import type { FolderLock } from "../files/folder-lock.ts";
 import type { Journal } from "../journal/journal.ts";
-import { unsealedAgeMsMax, unsealedBytesMax } from "../limits.ts";
+import { unsealedAgeMsMax, unsealedBytesMax, unsealedBytesStop } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
@@ -42,8 +43,8 @@ export interface MaintenanceOptions {
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
   log: (level: "info" | "warn" | "error", message: string) => void;
-  /** Throws Failure "folder" where the folder is no longer this process's: then no work may change it. */
-  checkFolder: () => void;
+  /** The lock of the data folder: without it no work may change the folder. */
+  lock: Pick<FolderLock, "check">;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -51,6 +52,8 @@ export interface MaintenanceOptions {
 const tickMs = 1_000;
 /** A shorter time than this is too short to estimate the rate of rows from. */
 const rateSecondsMin = 0.1;
+/** Time that an append waits for memory before it is refused. Chosen, not measured. */
+const roomWaitMs = 10_000;
 /** Pause after background work failed. */
 const retryMs = 5_000;
 
@@ -97,6 +100,25 @@ export class MaintenanceScheduler {
     });
   }
 
+  /** True where parts take so much memory that appends wait. */
+  get isFull(): boolean {
+    return this.unsealedBytes > unsealedBytesStop;
+  }
+
+  /**
+   * Waits while the memory for parts is full, so that memory stays flat when rows come faster than they are sealed.
+   * Throws Failure "overload" and "disk-full".
+   */
+  async waitForRoom(): Promise<void> {
+    const waitUntilMs = this.#options.now() + roomWaitMs;
+    while (this.isFull) {
+      if (this.failure?.kind === "disk-full") throw this.failure;
+      if (this.#options.now() > waitUntilMs)
+        throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
+      await this.waitForWork();
+    }
+  }
+
   /** Seals everything that is in memory now. Throws Failure "disk-full". */
   sealAll(): Promise<void> {
     return this.#runNext(async () => {
@@ -134,7 +156,7 @@ export class MaintenanceScheduler {
   #runNext(work: () => Promise<void>): Promise<void> {
     this.#isBusy = true;
     const run = this.#lastWork.then(async () => {
-      this.#options.checkFolder();
+      this.#options.lock.check();
       await work();
     });
     const ended = this.#recordOutcome(run).finally(() => {
