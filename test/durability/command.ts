@@ -7,6 +7,8 @@ export type Command =
   /** Appends batches by their numbers, each `times` times at once. */
   | { do: "append"; batches: number[]; times?: number }
   | { do: "seal" }
+  /** Writes one entry of the control plane's state. */
+  | { do: "write-state"; id: string; value: number }
   | { do: "read"; pageRows?: number }
   | { do: "verify"; dir: string }
   | { do: "close" };
@@ -34,6 +36,7 @@ export interface Answers {
   open: { events: string[] };
   append: Appended[];
   seal: null;
+  "write-state": null;
   read: ReadAnswer;
   verify: VerifyReport;
   close: null;

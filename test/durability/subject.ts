@@ -1,6 +1,7 @@
 /** The process under test: opens a store and executes the commands on its standard input. Its argument is the seed. */
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
+import { Failure, openState, openStore, type State, type Store, verifyStore } from "../../engine/index.ts";
 import type { Answer, Appended, Command } from "./command.ts";
 import { writeLine } from "./line.ts";
 import { keyOf, nowMs, rowsOf, signalOf } from "./rows/batches.ts";
@@ -9,6 +10,12 @@ import { readContents } from "./rows/contents.ts";
 const seed = JSON.parse(process.argv[2]!) as number;
 const events: string[] = [];
 let store: Store | undefined;
+let state: State | undefined;
+
+function openedState(): State {
+  if (state === undefined) throw new Error("no state is open");
+  return state;
+}
 
 function openedStore(): Store {
   if (store === undefined) throw new Error("no store is open");
@@ -26,6 +33,8 @@ async function open({ dir, retentionAgeMs, nowMs: clockMs }: Command & { do: "op
     },
     ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
   });
+  const opened = store;
+  state = await openState(join(dir, "control"), { checkFolder: () => opened.checkFolder() });
   return { events };
 }
 
@@ -55,6 +64,9 @@ async function perform(command: Command): Promise<unknown> {
     case "seal":
       await openedStore().seal();
       return null;
+    case "write-state":
+      await openedState().write([{ table: "test", id: command.id, value: command.value }]);
+      return null;
     case "read": {
       const contents = await readContents(openedStore(), seed, command.pageRows);
       return { contents, stats: openedStore().stats(), events };
@@ -62,7 +74,9 @@ async function perform(command: Command): Promise<unknown> {
     case "verify":
       return verifyStore(command.dir);
     case "close":
+      await state?.close();
       await openedStore().close();
+      state = undefined;
       store = undefined;
       return null;
   }
