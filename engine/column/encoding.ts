@@ -92,8 +92,8 @@ export function encodeText(text: TextVector): EncodedColumn {
 }
 
 /**
- * Encodes the samples of some series: with `packed` (for disk) by the kind of each series' values, else as float64.
- * `offsets`: the index of each series' first value, and the number of all values.
+ * Encodes the samples of some series. With `packed` (for disk), each series is encoded by the kind of its values;
+ * otherwise all values are float64. `offsets`: the index of each series' first value, then the number of all values.
  */
 export function encodeSamples(
   values: Float64Array,
@@ -104,7 +104,10 @@ export function encodeSamples(
   return makeColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
 }
 
-/** `offsets`: the index of each series' first value in the chunk, and one entry more. Throws Failure "damage". */
+/**
+ * `offsets`: the index of each series' first value in the chunk, then the end of the last series. Throws Failure
+ * "damage".
+ */
 export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const payload = readPayload(stored);
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
@@ -124,7 +127,7 @@ export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
 export interface EncodedVariableGroup extends EncodedColumn {
   /** Name of the group, stored as the column's key. */
   group: string;
-  /** N-gram and token filters of the group. */
+  /** The group's n-gram filter, for groups that have one, followed by its token filter. */
   filter: Uint8Array;
 }
 
@@ -153,8 +156,8 @@ export function encodeMessage(
 const timeUnits = [1e9, 1e6, 1e3];
 
 /**
- * Encodes whole numbers below 2^53 that change little from row to row: the zigzagged difference between neighbours,
- * less `step`. Where all differences are multiples of a unit of time, they are counted in that unit.
+ * Encodes whole numbers below 2^53 that change little from row to row. Stores the difference between neighbours less
+ * `step`, zigzag-encoded. Where all these differences are multiples of a unit of time, they are counted in that unit.
  */
 export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const deltas = new Float64Array(values.length);
@@ -169,7 +172,10 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   return makeColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
 }
 
-/** Exact, as all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
+/**
+ * Returns whether all values are multiples of the unit. The result is exact, because all values are whole and below
+ * 2^53. The remainder operator takes ten times as long with float64.
+ */
 function areMultiples(values: Float64Array, unit: number): boolean {
   for (let i = 0; i < values.length; i++)
     if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
@@ -187,7 +193,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
-    // Is the number even? The remainder operator takes ten times as long with float64.
+    // The zigzag code of a non-negative difference is even. The remainder operator takes ten times as long with float64.
     const half = Math.floor(delta * 0.5);
     value += step! + (half * 2 === delta ? half : -half - 1) * unit;
     values[row] = value;
@@ -195,7 +201,9 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   return values;
 }
 
-/** Decodes any column but messages as templates, their variables, times and samples. Throws Failure "damage". */
+/**
+ * Decodes any column except messages stored as templates, their variables, times and samples. Throws Failure "damage".
+ */
 export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;
@@ -286,7 +294,7 @@ function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
   return stored;
 }
 
-/** Undefined where the values are not lower-case hexadecimal of one even length. */
+/** Returns undefined where the values are not lower-case hexadecimal, all of the same even length. */
 function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
   const { offsets, bytes } = values;
   const digits = offsets[1]! - offsets[0]!;
@@ -322,7 +330,7 @@ function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8A
   return ids;
 }
 
-/** Undefined where some value is not what JavaScript prints for its number. */
+/** Returns undefined where some value is not written as JavaScript prints its number. */
 function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
   const numbers = parseNumbers(values);
   if (numbers === undefined) return undefined;
@@ -346,7 +354,7 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
   );
 }
 
-/** The values as numbers; undefined where one is not what JavaScript prints for its number. */
+/** Parses the values as numbers; undefined where one is not written as JavaScript prints its number. */
 function parseNumbers(values: TextVector): Float64Array | undefined {
   const { offsets, bytes } = values;
   const numbers = new Float64Array(textCount(values));

@@ -1,4 +1,7 @@
-/** Finds matching rows in the order of their arrival, on one thread, for several selections (the readers of a live tail) at once. */
+/**
+ * Finds matching rows in the order of their arrival, on one thread. One scan serves several selections: those of all
+ * readers of a live tail.
+ */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { arrivalRange, toDamagedChunk } from "../chunk/chunk-ref.ts";
@@ -18,7 +21,10 @@ import { FirstArrived } from "./first-arrived.ts";
 import type { FoundRows } from "./found-rows.ts";
 import { gatherRows } from "./found-rows.ts";
 
-/** Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. */
+/**
+ * Asks for the rows that arrived in a range, for several selections. All selections read a chunk before the next chunk
+ * is opened.
+ */
 export interface ArrivedTask {
   kind: "arrived";
   /** Ordered by their least arrival number. */
@@ -134,7 +140,7 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
   scanned.bytes += view.readBytes;
 }
 
-/** Clears the bits of rows that arrived outside the range of the task; false where no bit is left. */
+/** Clears the bits of rows that arrived outside the task's range. Returns false where no bit is left. */
 function keepArrived(
   selection: Uint8Array,
   { arrival, heap }: ChunkView,
