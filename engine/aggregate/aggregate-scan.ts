@@ -99,7 +99,10 @@ async function aggregateRows(
   else await denseRows(state, view, rows, runs, codes);
 }
 
-/** The rows of [from, to) that pass the residual filters. A selection begins at a multiple of eight rows, at or before `from`. */
+/**
+ * The rows of [from, to) that pass the residual filters. A selection begins at a multiple of eight rows, at or before
+ * `from`.
+ */
 async function selectedRows(
   { task, yieldThread }: AggregationState,
   view: ChunkView,

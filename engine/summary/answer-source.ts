@@ -1,6 +1,6 @@
 /**
- * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each answers for the chunks
- * that it can and leaves the others to the next.
+ * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each
+ * answers for the chunks that it can and leaves the others to the next.
  */
 import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
@@ -11,8 +11,8 @@ import { checkControl, type QueryControl, type YieldThread } from "../plan/query
 import { countSkippedChunk, type ScanStatistics } from "../plan/scan-statistics.ts";
 
 /**
- * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure "input",
- * "deadline", "cancelled", "limit".
+ * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure
+ * "input", "deadline", "cancelled", "limit".
  */
 export type AnswerSource = (chunks: readonly ChunkRef[]) => Promise<readonly ChunkRef[]>;
 
@@ -55,7 +55,10 @@ export async function answerFrom(
   return residual;
 }
 
-/** Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the others. */
+/**
+ * Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the
+ * others.
+ */
 export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {
     const residual: ChunkRef[] = [];

@@ -236,8 +236,8 @@ export function encodeMessages(
 }
 
 /**
- * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do not
- * fit together.
+ * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do
+ * not fit together.
  */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const { buffers, width } = payload;
