@@ -46,14 +46,12 @@ const Encoding = {
 /** The names are stored in chunk headers. */
 export type EncodingName = keyof typeof Encoding;
 
-/**
- * The values of one attribute over the rows of a chunk. A row's code is the index of its value, or -1 where the row
- * lacks the attribute. Every value occurs in some row.
- */
+/** The values of one attribute over the rows of a chunk. Every value occurs in some row. */
 export interface AttributeVector {
   values: TextVector;
   /** The MurmurHash3 (`hashBytes`) of each value. */
   hashes: Uint32Array;
+  /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }
 
@@ -104,10 +102,7 @@ export function encodeSamples(
   return makeColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
 }
 
-/**
- * `offsets`: the index of each series' first value in the chunk, then the end of the last series. Throws Failure
- * "damage".
- */
+/** `offsets`: each series' first value in the chunk, then the end of the last one. Throws Failure "damage". */
 export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const payload = readPayload(stored);
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
@@ -131,10 +126,7 @@ export interface EncodedVariableGroup extends EncodedColumn {
   filter: Uint8Array;
 }
 
-/**
- * Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`).
- * @param attributes columns of the same rows: a variable that repeats an attribute is stored as a reference to it
- */
+/** Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`). */
 export function encodeMessage(
   text: TextVector,
   attributes: readonly RepeatableAttribute[],
@@ -172,10 +164,7 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   return makeColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
 }
 
-/**
- * Returns whether all values are multiples of the unit. The result is exact, because all values are whole and below
- * 2^53. The remainder operator takes ten times as long with float64.
- */
+/** Exact, because all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
 function areMultiples(values: Float64Array, unit: number): boolean {
   for (let i = 0; i < values.length; i++)
     if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
@@ -193,7 +182,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
-    // The zigzag code of a non-negative difference is even. The remainder operator takes ten times as long with float64.
+    // A non-negative difference has an even code. The remainder operator takes ten times as long with float64.
     const half = Math.floor(delta * 0.5);
     value += step! + (half * 2 === delta ? half : -half - 1) * unit;
     values[row] = value;
@@ -201,9 +190,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   return values;
 }
 
-/**
- * Decodes any column except messages stored as templates, their variables, times and samples. Throws Failure "damage".
- */
+/** Decodes any column except template-encoded messages, variables, times and samples. Throws Failure "damage". */
 export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;

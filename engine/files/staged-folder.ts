@@ -36,7 +36,8 @@ export async function fillStagedFolder<T>(dir: string, fill: (staging: string) =
     await rm(staging, { recursive: true, force: true });
     throw error;
   } finally {
-    // The lock went with the folder: renamed with it and then removed, or removed with the remains.
+    // The lock lies in the folder. After success it was renamed with the folder and then removed; after a failure it
+    // was removed with the folder.
     if (existsSync(staging)) await unlock();
   }
 }
@@ -60,7 +61,7 @@ export async function listFiles(dir: string): Promise<string[]> {
   return files.map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1)).sort();
 }
 
-/** Also makes every name below the folder durable. */
+/** Gives access to everything below the folder to the owner alone, and makes every name below the folder durable. */
 async function restrictToOwner(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
