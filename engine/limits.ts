@@ -45,8 +45,8 @@ export const chunkSamplesMax = 1_048_576;
  */
 export const sliceSamplesMax = 8 * 1_048_576;
 /**
- * Least number of samples in one `value` column of a chunk that has so many: enough to compress well, few enough that a
- * query for one metric reads little else.
+ * Minimum number of samples in one `value` column of a chunk, unless the chunk has fewer. They are enough to compress
+ * well, and few enough that a query for one metric reads little else.
  */
 export const valueBlockSamples = 131_072;
 /** Distinct values of a column whose counts a chunk header lists. */

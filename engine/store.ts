@@ -157,7 +157,7 @@ export class Store {
     return this.#ask(limits, (context) => queryAggregate(context, query));
   }
 
-  /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
+  /** Finds the rows of several selections by arrival. Throws Failure "input", "deadline", "cancelled", "limit". */
   arrived(query: ArrivalQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
     return this.#ask(limits, (context) => queryArrivals(context, query));
   }
@@ -168,8 +168,8 @@ export class Store {
   }
 
   /**
-   * Time of the oldest row of a signal that arrived after an arrival number, in Unix milliseconds; undefined where none did. It may be too
-   * small, seldom is, and covers rows that arrived since the store was opened.
+   * Time of the oldest row of a signal that arrived after an arrival number, in Unix milliseconds; undefined where none
+   * did. Covers rows that arrived since the store was opened. In rare cases the time is too small.
    */
   oldestArrivedMs(signal: Signal, arrival: number): number | undefined {
     return this.#catalog.oldestMs(signal, arrival);
@@ -187,8 +187,8 @@ export class Store {
   }
 
   /**
-   * Matching rows as Arrow record batches: timestamp (ns), log_level, message, attributes (map of text to text). Rows are in order of time
-   * within a batch; each batch is one chunk, oldest chunk first.
+   * Matching rows as Arrow record batches: timestamp (ns), log_level, message, attributes (map of text to text). Rows
+   * are in order of time within a batch; each batch is one chunk, oldest chunk first.
    */
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
@@ -223,17 +223,17 @@ export class Store {
     return this.#ask(limits, (context) => queryMetricNames(context, { fromNs, toNs }));
   }
 
-  /** Keys of labels, or the values of one label, with the number of series that have them. Throws as `aggregateSamples`. */
+  /** Label keys, or the values of one label, with the number of series of each. Throws as `aggregateSamples`. */
   seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
     return this.#ask(limits, (context) => querySeriesLabels(context, query));
   }
 
-  /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new ActiveSeries(tables)`. */
+  /** Shared tables that count active series. A thread that encodes samples wraps them in `ActiveSeries`. */
   seriesCensus(): ActiveSeriesTables {
     return this.#activeSeries.tables(this.#now());
   }
 
-  /** Attribute keys of the rows of the days in a range; `isWhole` is false where there are more keys than the store lists. */
+  /** Attribute keys of the days in a range; `isWhole` is false where there are more than the store lists. */
   attributeKeys(signal: RowSignal, fromNs: bigint, toNs: bigint): ListedKeys {
     return this.#catalog.attributeKeys(signal, fromNs, toNs);
   }
@@ -264,8 +264,8 @@ export class Store {
   }
 
   /**
-   * A backup of this moment, of the store and of the state beside it: all that was acknowledged before the call is in it. Throws
-   * Failure "overload" while another one is open.
+   * A backup of this moment, of the store and of the state beside it: all that was acknowledged before the call is in
+   * it. Throws Failure "overload" while another one is open.
    */
   async openBackup(state: StoredState): Promise<Backup> {
     this.#assertOpen();

@@ -1,4 +1,6 @@
-/** Aggregates that need no column: from summaries of whole days, from chunk headers, and from templates. */
+/**
+ * Computes aggregates without reading a column: from summaries of whole days, from chunk headers, and from templates.
+ */
 import { type ChunkRef, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
@@ -17,7 +19,10 @@ import { collectReadFields } from "./point-states.ts";
 /** Aggregations that a chunk's header has the numbers for. */
 const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
 
-/** Counts days by one field from their summaries, where the query has no filter and a day's rows fall into one bucket. */
+/**
+ * Counts the rows of days by one field from day summaries. The query must have no filter, and a day's rows must fall
+ * into one bucket.
+ */
 export function fromDaySummaries(state: AggregationState, summaries: DaySummaries): AnswerSource {
   const { task } = state;
   const isCountByOneField =
@@ -35,7 +40,9 @@ export function fromDaySummaries(state: AggregationState, summaries: DaySummarie
   };
 }
 
-/** Adds all rows of some chunks of one day to the answer; false where their summary does not give their counts. */
+/**
+ * Adds all rows of some chunks of one day to the answer. Returns false where their summary does not give their counts.
+ */
 async function addDay(
   state: AggregationState,
   summaries: DaySummaries,
@@ -60,7 +67,10 @@ async function addDay(
   return true;
 }
 
-/** The bucket of all rows of some chunks of a day; undefined where they have several, or some lie outside the query's range. */
+/**
+ * Returns the bucket that contains all rows of some chunks of a day; undefined where they have several buckets, or some
+ * rows lie outside the query's range.
+ */
 function commonBucket(
   { fromNs, toNs }: AggregateTask,
   grid: BucketGrid,
@@ -79,7 +89,9 @@ function commonBucket(
   return bucket === grid.bucketOf(day, greatest) ? bucket : undefined;
 }
 
-/** Undefined where a chunk is damaged: the next source opens the chunks one by one and reports which. */
+/**
+ * Returns undefined where a chunk is damaged: the next source opens the chunks one by one and reports the damaged ones.
+ */
 async function summaryUnlessDamaged(
   summaries: DaySummaries,
   field: Field | undefined,
@@ -89,13 +101,13 @@ async function summaryUnlessDamaged(
   try {
     return await summaries.of(field, refs, open);
   } catch (error) {
-    // Errors that are no damage are thrown on.
+    // Rethrows an error that does not mean damage.
     toDamagedChunk(refs[0]!, error);
     return undefined;
   }
 }
 
-/** Aggregates a chunk from its header alone, where that is exact; `countTexts` counts the rows that hold a text. */
+/** Aggregates a chunk from its header alone, where that is exact. `countTexts` counts the rows that contain a text. */
 export function fromHeader(state: AggregationState, countTexts: CountTexts): ChunkAnswerSource {
   return (chunk) => {
     const textRows = countTexts(chunk.residual, chunk.ref, chunk.view);
@@ -106,7 +118,10 @@ export function fromHeader(state: AggregationState, countTexts: CountTexts): Chu
   };
 }
 
-/** False where the header does not give the chunk's part of the answer; nothing is added then. */
+/**
+ * Adds a chunk's part of the answer from its header. Returns false, and adds nothing, where the header does not give
+ * that part.
+ */
 function addFromHeader(
   { task, grid, extraction, groups, points, states }: AggregationState,
   { view, residual }: OpenChunk,

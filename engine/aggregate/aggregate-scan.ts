@@ -95,7 +95,10 @@ async function aggregateRows(state: AggregationState, chunk: BucketedRows): Prom
   else await denseRows(state, chunk, codes);
 }
 
-/** The rows of [from, to) that pass the residual filters. A selection begins at a multiple of eight rows, at or before `from`. */
+/**
+ * The rows of [from, to) that pass the residual filters. A selection begins at a multiple of eight rows, at or before
+ * `from`.
+ */
 async function selectedRows(
   { task, yieldThread }: AggregationState,
   { view, residual }: OpenChunk,

@@ -32,7 +32,7 @@ export interface CellRows {
   points: Uint32Array;
 }
 
-/** How cells are numbered: cell run × cardinality + code has the rows of a run that have a group code. */
+/** How cells are numbered: the cell run × cardinality + code has the rows of a bucket run that have a group code. */
 export interface CellShape {
   runs: BucketRuns;
   /** Group code of each row of the chunk; null: all rows have code 0. */
@@ -40,7 +40,7 @@ export interface CellShape {
   cardinality: number;
 }
 
-/** Counts the rows of every cell by kernels; `pointOf` finds or adds the point of a cell that has rows. */
+/** Counts the rows of every cell with kernels. `pointOf` finds or adds the point of a cell that has rows. */
 export function assignCells(
   heap: ColumnHeap,
   rows: SelectedRows,
@@ -96,14 +96,14 @@ function computeCells(rows: SelectedRows, shape: CellShape, { kernels, scratch }
   return cells;
 }
 
-/** The group codes of the rows [from, to). */
+/** Returns the group codes of the rows [from, to). */
 function codesOf({ from, to }: SelectedRows, codes: Codes | null, heap: Heap): Codes {
   return codes === null ? heap.uint8(to - from) : codes.subarray(from, to);
 }
 
 /**
- * Numbers cells as rows are added one by one: where the possible cells are too many to have a counter each, or where
- * groups are known only row by row.
+ * Numbers cells while rows are added one by one. It serves where there are too many possible cells for a counter each,
+ * or where a row's group is known only when the row is read.
  */
 export class CellsByRow {
   readonly #heap: ColumnHeap;
@@ -145,7 +145,7 @@ export class CellsByRow {
   }
 }
 
-/** The selected rows, ascending; null where all are selected. */
+/** Lists the selected rows in ascending order; null where all rows are selected. */
 export function listSelectedRows({ heap, selection, usedCells, counts }: CellRows): Uint32Array | null {
   if (selection === null) return null;
   let rows = 0;

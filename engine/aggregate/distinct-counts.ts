@@ -1,4 +1,4 @@
-/** Counts the different texts of each point by their hashes: exactly while these are few, then with a HyperLogLog. */
+/** Counts the distinct texts of each point by their hashes: exactly while there are few, then with a HyperLogLog. */
 
 import { distinctHashesMax } from "../limits.ts";
 import type { Codes } from "../vector/codes.ts";
@@ -20,8 +20,8 @@ export interface RowFingerprints extends Fingerprints {
 }
 
 /**
- * Up to this many possible pairs of cell and text a row, the pairs that occur are first marked in a table: probing the
- * table is cheaper than probing a hash set.
+ * If there are at most this many possible pairs of cell and text for each row, the pairs that occur are first marked in
+ * a table: a probe of the table is cheaper than a probe of a hash set.
  */
 const markedPairsPerRowMax = 8;
 
@@ -31,7 +31,7 @@ export interface DistinctCountsPart {
   sets: HashSetsState;
   /** Points that have HyperLogLog registers instead of a hash set. */
   estimatedPoints: Uint32Array;
-  /** The registers of these points, one after the other. */
+  /** The registers of `estimatedPoints`, one point after the other. */
   registers: Uint8Array;
 }
 
@@ -121,7 +121,7 @@ export class DistinctCounts {
     else if (this.#sets.add(point, low, high) > this.#hashesMax) this.#registersOf(point);
   }
 
-  /** The registers of a point; where it has none yet, they replace its hash set. */
+  /** Returns the registers of a point. Where it has none yet, makes them from its hash set, which they replace. */
   #registersOf(point: number): Registers {
     const known = this.#registers.get(point);
     if (known !== undefined) return known;

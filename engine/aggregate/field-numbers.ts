@@ -16,7 +16,7 @@ import { parseDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { decodeText, textAt } from "../vector/text.ts";
 import type { SelectedRows } from "./cell-assignment.ts";
 
-/** A number a row, on the heap. */
+/** The numbers of rows, one per row, on the heap. */
 export interface FieldNumbers {
   values: Float64Array;
   /** Rows that have a number; null: all. */

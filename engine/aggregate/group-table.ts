@@ -5,9 +5,9 @@ import type { QueryControl } from "../plan/query-control.ts";
 import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
- * A hash table from lists of texts, one a field, to group numbers. It works on UTF-8 bytes, so texts from dictionaries
- * and from other threads' answers are never decoded. A list is staged text by text; then a lookup of the staged list
- * finds or adds its group and clears the stage.
+ * A hash table from lists of texts, one per field, to group numbers. It works on UTF-8 bytes, so texts from
+ * dictionaries and from other threads' answers are never decoded. A list is staged text by text; then a lookup of the
+ * staged list finds or adds its group and clears the stage.
  */
 export class GroupTable {
   readonly #fields: number;

@@ -7,14 +7,14 @@ import { lowerTo, raiseTo } from "./row-counts.ts";
 
 /** Cells of the rows that have a number. */
 export interface NumberRows extends CellRows {
-  /** One a row, on the heap; arbitrary where the row is not selected. */
+  /** The number of each row, on the heap; arbitrary where the row is not selected. */
   values: Float64Array;
 }
 
 /** Aggregates that are computed from moments. */
 export type MomentOp = Extract<Aggregation["op"], "sum" | "avg" | "min" | "max" | "stddev">;
 
-/** Mergeable state: one entry a point; undefined where no aggregate needs it. */
+/** Mergeable state: one entry per point; undefined where no aggregate needs it. */
 export interface MomentsPart {
   /** Rows that have a number. Where only bounds were added, just whether it is 0 has a meaning. */
   counts: Float64Array;

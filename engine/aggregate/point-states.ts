@@ -12,9 +12,9 @@ import { type DayTimes, RowCounts, type RowCountsPart } from "./row-counts.ts";
 /** Mergeable state as it crosses threads: typed arrays whose size depends on points, not rows, except for quantiles. */
 export interface StatesPart {
   rowCounts: RowCountsPart;
-  /** One a value that the aggregates read. */
+  /** One entry for each value that the aggregates read as a number. */
   numbers: { moments: MomentsPart | undefined; quantiles: QuantilesPart | undefined }[];
-  /** One a field whose texts are counted. */
+  /** One entry for each field whose distinct texts are counted. */
   distincts: DistinctCountsPart[];
 }
 
@@ -38,7 +38,7 @@ interface NumberStates {
 export interface ReadFields {
   /** Values read as numbers. */
   values: Value[];
-  /** Fields whose different texts are counted. */
+  /** Fields whose distinct texts are counted. */
   fields: Field[];
 }
 
@@ -195,7 +195,7 @@ function quantilesOf(value: Value, aggregates: readonly Aggregation[]): number[]
   );
 }
 
-/** Narrows the rows of cells to those that have a number. */
+/** Narrows the rows of cells (group × bucket) to those that have a number. */
 function selectNumberRows(cells: CellRows, { values, valid }: FieldNumbers): NumberRows {
   if (valid === null) return { ...cells, values };
   const { kernels, scratch } = cells.heap;

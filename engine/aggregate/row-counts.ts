@@ -6,7 +6,7 @@ import type { CellRows } from "./cell-assignment.ts";
 import { PointNumbers } from "./point-numbers.ts";
 
 /**
- * Mergeable state: one entry a point; undefined where no aggregate needs it. Times are whole milliseconds since the
+ * Mergeable state: one entry per point; undefined where no aggregate needs it. Times are whole milliseconds since the
  * epoch.
  */
 export interface RowCountsPart {

@@ -15,7 +15,8 @@ export interface BackupChunkTask {
 }
 
 /**
- * Asks for the first `bytes` of an open file. "backup-records": for the intact records in them, of a journal segment.
+ * Asks for the first `bytes` of an open file. The kind "backup-records" asks only for the intact records in these bytes
+ * of a journal segment.
  */
 export interface BackupFileTask {
   kind: "backup-file" | "backup-records";

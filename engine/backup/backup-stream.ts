@@ -31,7 +31,7 @@ export type BackupItem =
   | { kind: "state" }
   /** Payload: frames of records of the state, concatenated. */
   | { kind: "records" }
-  /** Payload: the content of a file beside the store's own. */
+  /** Payload: the content of a file that lies beside the store's own files, such as the admin token. */
   | { kind: "file"; name: string }
   | { kind: "end" };
 
@@ -68,7 +68,10 @@ export function* encodeItem(
   for (let at = 0; at < payload.byteLength; at += pieceBytes) yield payload.subarray(at, at + pieceBytes);
 }
 
-/** The checksum of both, concatenated. An empty payload is left out: zlib's crc32 would start anew at it. */
+/**
+ * The checksum of the head and the payload, concatenated. An empty payload is left out, because zlib's crc32 would
+ * start anew at it.
+ */
 function computeChecksum(head: Uint8Array, payload: Uint8Array): number {
   const checksum = crc32(head);
   return payload.byteLength === 0 ? checksum : crc32(payload, checksum);
@@ -85,7 +88,10 @@ export class BackupStreamReader {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** Returns the item that `take` will return next. Throws Failure "damage" where there is none or it is damaged. */
+  /**
+   * Returns the item that `take` will return next. Throws Failure "damage" where the stream has ended or the item is
+   * damaged.
+   */
   async peek(): Promise<ReceivedItem> {
     this.#next ??= await this.#readItem();
     return this.#next;

@@ -1,6 +1,6 @@
 /**
- * The admission policy of a batch: which rows and samples it takes, beside the engine's own caps, and counts of what it
- * refused or changed.
+ * The admission policy of a batch: which rows and samples the batch takes within the engine's own caps, and counts of
+ * what it refused or changed.
  */
 
 import { clockOffsetMsMax, futureNsMax } from "../limits.ts";
@@ -22,8 +22,8 @@ export interface AdmissionPolicy {
    */
   rowBytesMax?: number | undefined;
   /**
-   * Key of an attribute. Where it is given, a log message that is too long is truncated, and this attribute gets its
-   * original length in bytes. Undefined refuses such rows. Only logs are truncated.
+   * Key of an attribute. Where it is given, a log message that is too long is truncated, and this attribute gets the
+   * message's original length in bytes. Where it is undefined, such rows are refused. Only logs are truncated.
    */
   truncationKey?: string | undefined;
   /**
@@ -39,8 +39,9 @@ export interface AdmissionPolicy {
 export class AdmissionCounts {
   refusedBehind = 0;
   refusedAhead = 0;
-  /** Rows that were taken although their time is further off the clock than `skewMs`. */
+  /** Rows that were taken although their time is further behind the clock than `skewMs`. */
   skewedBehind = 0;
+  /** Rows that were taken although their time is further ahead of the clock than `skewMs`. */
   skewedAhead = 0;
   /** Rows that were refused because their message, or the row as a whole, is too long. */
   refusedLarge = 0;
@@ -60,7 +61,10 @@ interface Instant {
   nanos: number;
 }
 
-/** Decides which times are taken, and counts those that are not and those that are skewed. */
+/**
+ * Decides by a row's time whether the row is taken. Counts the rows that are refused, and those that are taken although
+ * their time is skewed: further off the clock than `skewMs`.
+ */
 export class TimeAdmission {
   readonly #counts: AdmissionCounts;
   readonly #min: Instant;
@@ -85,7 +89,7 @@ export class TimeAdmission {
     this.#skewMax = toInstant(nowMs + skewMs);
   }
 
-  /** Why a row of this time cannot be stored; undefined where it can. Counts the refusal. */
+  /** Returns why a row of this time cannot be stored, and counts the refusal; undefined where the row can be stored. */
   findRefusal(seconds: number, nanos: number): string | undefined {
     if (isBefore(seconds, nanos, this.#min)) {
       this.#counts.refusedBehind++;
@@ -96,7 +100,7 @@ export class TimeAdmission {
     return this.#aheadReason;
   }
 
-  /** Counts a row that was taken, where its time is skewed. */
+  /** Counts a row that was taken if its time is skewed. */
   countSkew(seconds: number, nanos: number): void {
     if (this.#skewMin === undefined || this.#skewMax === undefined) return;
     if (isBefore(seconds, nanos, this.#skewMin)) this.#counts.skewedBehind++;

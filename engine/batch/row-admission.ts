@@ -12,12 +12,15 @@ interface Stamp {
   sentKey: number;
 }
 
-/** The policy, prepared for one batch: keys are those that the batch has numbered. */
+/**
+ * An admission policy prepared for one batch: the policy's attribute keys are replaced by the numbers that the batch
+ * gives to keys.
+ */
 export class RowAdmission {
-  /** By the number of the stamped key. */
+  /** The stamps, by the number of their key. */
   readonly #stamps = new Map<number, Stamp>();
   readonly #exclusions: ExclusionFilter | undefined;
-  /** Index of the exclusion filter's field, by the number of the attribute key. */
+  /** For each attribute key, by its number, the index of the field in the exclusion filter. */
   readonly #fieldOfKey: (number | undefined)[] = [];
   #levelField = -1;
   #messageField = -1;
@@ -37,8 +40,9 @@ export class RowAdmission {
   }
 
   /**
-   * Makes room for stamped attributes. A value that the row brought under such a key is renamed; it is removed where it
-   * equals the stamp or the row has the other name already.
+   * Makes room for stamped attributes. An attribute that the row already has under a stamped key gets the stamp's
+   * `sentKey` instead. It is removed where its value equals the stamp, or the row has an attribute under `sentKey`
+   * already.
    */
   renameStamped(row: RowRanges, bytes: Buffer): void {
     if (this.#stamps.size === 0) return;
@@ -51,7 +55,7 @@ export class RowAdmission {
     }
   }
 
-  /** Index of the first exclusion that matches the row, or -1. */
+  /** Returns the index of the first exclusion that matches the row, or -1. */
   findExclusion(row: RowRanges, source: ByteSource): number {
     const exclusions = this.#exclusions;
     if (exclusions === undefined) return -1;
@@ -71,7 +75,11 @@ function hasKey({ attributes, keys }: RowRanges, key: number): boolean {
   return false;
 }
 
-/** Fills the gap with the last of the row's own attributes; the gap among the shared ones with the last shared one. */
+/**
+ * Removes an attribute. The row's own attributes come first, then those that it shares with other rows. The last own
+ * attribute fills the gap of an own one; the last shared attribute fills the gap that is then left before or among the
+ * shared ones.
+ */
 function removeAttribute(row: RowRanges, index: number): void {
   let gap = index;
   if (row.sharedSet !== 0 && index < row.sharedFrom) {

@@ -6,7 +6,7 @@ import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import { decodeText, type TextVector, textAt } from "../vector/text.ts";
 
-/** A column of distinct values and a code a row. */
+/** A column of distinct values, with a code for each row. */
 export interface DictionaryColumn {
   kind: "dictionary";
   rows: number;
@@ -28,13 +28,14 @@ export interface DictionaryColumn {
 }
 
 /**
- * A column in one of its decoded forms. `valid` has a bit a row that has the field, and is null where all rows have it.
+ * A column in one of its decoded forms. `valid` has a bit for each row, set where the row has the field; null where all
+ * rows have it.
  */
 export type Column =
   | { kind: "absent"; rows: number }
   | { kind: "constant"; rows: number; value: string; valid: Bitmap | null }
   | DictionaryColumn
-  /** Numbers whose text is what JavaScript prints for them. */
+  /** Numbers. The text of a row is what JavaScript prints for its number. */
   | { kind: "number"; rows: number; values: Float64Array; valid: Bitmap | null }
   /** Lower-case hexadecimal text of 2 × `width` digits. */
   | { kind: "hex"; rows: number; width: number; bytes: Uint8Array; valid: Bitmap | null }
@@ -47,7 +48,7 @@ export type ColumnOf<Kind extends Column["kind"]> = Extract<Column, { kind: Kind
 
 export type TemplateColumn = ColumnOf<"message">;
 
-/** The text of one row, or undefined where the row lacks the field. */
+/** Returns the text of one row, or undefined where the row lacks the field. */
 export function columnText(column: Column, row: number): string | undefined {
   switch (column.kind) {
     case "absent":
@@ -72,7 +73,7 @@ export function columnText(column: Column, row: number): string | undefined {
   }
 }
 
-/** The values as strings, cached in the column. */
+/** Returns the values as strings, and caches them in the column. */
 export function dictionaryTexts(column: DictionaryColumn): readonly string[] {
   column.texts ??= Array.from({ length: column.valueCount }, (_, code) => textAt(column.values, code));
   return column.texts;
@@ -92,7 +93,9 @@ export function hasValue(column: Column, row: number): boolean {
   }
 }
 
-/** The UTF-8 bytes of one row's text, empty where the row lacks the field. Valid until the next call. */
+/**
+ * Returns the UTF-8 bytes of one row's text, empty where the row lacks the field. They are valid until the next call.
+ */
 export function columnBytes(column: Column, row: number): Uint8Array {
   if (column.kind === "dictionary") {
     const code = column.codes[row]!;

@@ -46,14 +46,12 @@ const Encoding = {
 /** The names are stored in chunk headers. */
 export type EncodingName = keyof typeof Encoding;
 
-/**
- * The values of one attribute over the rows of a chunk. A row's code is the index of its value, or -1 where the row
- * lacks the attribute. Every value occurs in some row.
- */
+/** The values of one attribute over the rows of a chunk. Every value occurs in some row. */
 export interface AttributeVector {
   values: TextVector;
   /** The MurmurHash3 (`hashBytes`) of each value. */
   hashes: Uint32Array;
+  /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }
 
@@ -92,8 +90,8 @@ export function encodeText(text: TextVector): EncodedColumn {
 }
 
 /**
- * Encodes the samples of some series: with `packed` (for disk) by the kind of each series' values, else as float64.
- * `offsets`: the index of each series' first value, and the number of all values.
+ * Encodes the samples of some series. With `packed` (for disk), each series is encoded by the kind of its values;
+ * otherwise all values are float64. `offsets`: the index of each series' first value, then the number of all values.
  */
 export function encodeSamples(
   values: Float64Array,
@@ -104,7 +102,7 @@ export function encodeSamples(
   return makeColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
 }
 
-/** `offsets`: the index of each series' first value in the chunk, and one entry more. Throws Failure "damage". */
+/** `offsets`: each series' first value in the chunk, then the end of the last one. Throws Failure "damage". */
 export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const payload = readPayload(stored);
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
@@ -124,14 +122,11 @@ export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
 export interface EncodedVariableGroup extends EncodedColumn {
   /** Name of the group, stored as the column's key. */
   group: string;
-  /** N-gram and token filters of the group. */
+  /** The group's n-gram filter, for groups that have one, followed by its token filter. */
   filter: Uint8Array;
 }
 
-/**
- * Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`).
- * @param attributes columns of the same rows: a variable that repeats an attribute is stored as a reference to it
- */
+/** Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`). */
 export function encodeMessage(
   text: TextVector,
   attributes: readonly RepeatableAttribute[],
@@ -153,8 +148,8 @@ export function encodeMessage(
 const timeUnits = [1e9, 1e6, 1e3];
 
 /**
- * Encodes whole numbers below 2^53 that change little from row to row: the zigzagged difference between neighbours,
- * less `step`. Where all differences are multiples of a unit of time, they are counted in that unit.
+ * Encodes whole numbers below 2^53 that change little from row to row. Stores the difference between neighbours less
+ * `step`, zigzag-encoded. Where all these differences are multiples of a unit of time, they are counted in that unit.
  */
 export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const deltas = new Float64Array(values.length);
@@ -169,7 +164,7 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   return makeColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
 }
 
-/** Exact, as all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
+/** Exact, because all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
 function areMultiples(values: Float64Array, unit: number): boolean {
   for (let i = 0; i < values.length; i++)
     if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
@@ -187,7 +182,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
-    // Is the number even? The remainder operator takes ten times as long with float64.
+    // A non-negative difference has an even code. The remainder operator takes ten times as long with float64.
     const half = Math.floor(delta * 0.5);
     value += step! + (half * 2 === delta ? half : -half - 1) * unit;
     values[row] = value;
@@ -195,7 +190,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   return values;
 }
 
-/** Decodes any column but messages as templates, their variables, times and samples. Throws Failure "damage". */
+/** Decodes any column except template-encoded messages, variables, times and samples. Throws Failure "damage". */
 export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;
@@ -276,7 +271,7 @@ function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
   return stored;
 }
 
-/** Undefined where the values are not lower-case hexadecimal of one even length. */
+/** Returns undefined where the values are not lower-case hexadecimal, all of the same even length. */
 function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
   const { offsets, bytes } = values;
   const digits = offsets[1]! - offsets[0]!;
@@ -312,7 +307,7 @@ function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8A
   return ids;
 }
 
-/** Undefined where some value is not what JavaScript prints for its number. */
+/** Returns undefined where some value is not written as JavaScript prints its number. */
 function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
   const numbers = parseNumbers(values);
   if (numbers === undefined) return undefined;
@@ -334,7 +329,7 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
   return makeColumn("float", makePayload(Encoding.float, 8, codes.length, validity, buffers));
 }
 
-/** The values as numbers; undefined where one is not what JavaScript prints for its number. */
+/** Parses the values as numbers; undefined where one is not written as JavaScript prints its number. */
 function parseNumbers(values: TextVector): Float64Array | undefined {
   const { offsets, bytes } = values;
   const numbers = new Float64Array(textCount(values));

@@ -26,7 +26,7 @@ export interface SeriesEncoding {
   numbers: number[];
   /** Parameters of the kind that are 32-bit words. */
   words: number[];
-  /** Non-negative whole numbers, one a sample. */
+  /** Non-negative whole numbers, one per sample. */
   integers?: Float64Array;
   /** Distinct values, ascending by their bits. */
   dictionary?: Float64Array;
@@ -92,7 +92,7 @@ function describeConstant(own: Float64Array): SeriesEncoding | undefined {
 
 /**
  * Picks the smallest of the kinds that fit. `likeness`, the expensive one, is tried only where the others take more
- * than eight bits a sample.
+ * than eight bits per sample.
  */
 function chooseSmallest(
   own: Float64Array,

@@ -6,7 +6,7 @@ import type { Heap } from "../kernels/heap.ts";
 import { toBitWords } from "../vector/float-bits.ts";
 import { describeSeries, ValueKind } from "./sample-value-kind.ts";
 
-/** A whole number takes at most so many bytes: 2^53 needs seven. */
+/** Maximum number of bytes that a whole number takes: 2^53 needs seven. */
 const integerBytesMax = 7;
 const two32 = 2 ** 32;
 
@@ -251,7 +251,7 @@ class SeriesReader {
   }
 }
 
-/** Adds `ulps` to the bits of the value at word `at`: moves it by so many adjacent float64 numbers. */
+/** Adds `ulps` to the bits of the value at word `at`. This moves the value by `ulps` adjacent float64 numbers. */
 function addUlps(words: Uint32Array, at: number, ulps: number): void {
   const low = words[at]! + ulps;
   const carry = Math.floor(low / two32);

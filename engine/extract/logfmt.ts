@@ -40,7 +40,7 @@ function readBare(message: string, from: number): Value {
   return { text: message.slice(from, end), end };
 }
 
-/** The value up to the closing quote; undefined where there is none. */
+/** Reads the value up to the closing quote; undefined where there is no such quote. */
 function readQuoted(message: string, from: number): Value | undefined {
   let at = from;
   while (at < message.length && message[at] !== '"') at += message[at] === "\\" ? 2 : 1;

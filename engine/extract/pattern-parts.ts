@@ -7,8 +7,8 @@ export function extractParts(parts: readonly PatternPart[], message: string, emi
   let at = 0;
   for (const [i, part] of parts.entries()) {
     if (part.kind === "literal") {
-      // Only a literal at the beginning is matched here: the capture before a later one has already found and passed
-      // it.
+      // Only a literal at the beginning is matched here. Any later literal was already found and skipped by the capture
+      // before it.
       if (i > 0) continue;
       if (!message.startsWith(part.text)) return;
       at = part.text.length;

@@ -58,7 +58,7 @@ export async function listFiles(dir: string): Promise<string[]> {
   return paths.filter((path) => !lockFileNames.includes(path)).sort();
 }
 
-/** Also makes every name below the folder durable. */
+/** Gives access to everything below the folder to the owner alone, and makes every name below the folder durable. */
 async function restrictToOwner(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

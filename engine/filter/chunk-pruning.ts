@@ -105,7 +105,7 @@ function isOutOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean 
   return !compareNumbers(min, op, number) && !compareNumbers(max, op, number);
 }
 
-/** What a text search can look up in a chunk's n-gram and token filters; derived once a query. */
+/** What a text search can look up in a chunk's n-gram and token filters; derived once per query. */
 interface ChunkNeedle {
   ngrams: number[];
   tokens: LongToken[];

@@ -81,7 +81,8 @@ interface TemplateFilterParts {
 }
 
 /**
- * The filter of a pattern that requires a text: most templates that contain it decide the pattern for all their rows.
+ * Compiles the filter of a pattern that requires a text. Most templates that contain the text decide the pattern for
+ * all their rows.
  */
 function compileTemplateFilter(
   text: Filter,
@@ -114,12 +115,13 @@ function keepRows(
   else kernels.and(selection, rows.subarray(from >> 3, (from >> 3) + selection.length));
 }
 
-/** Messages of a chunk that are read one by one, at most, before the whole chunk is searched. */
+/** Maximum number of messages of a chunk that are read one by one before the whole chunk is searched. */
 const rowsReadBeforeSearchMax = 64;
 
 /**
- * Searches the whole chunk once for all blocks, because templates and variables are not in row order. "few" says that a
- * block has so few selected rows that reading them is faster.
+ * Returns a function that returns the result of `search` for a block. The search runs once, for all blocks of the
+ * chunk, because templates and variables are not in row order. Before it has run, the function returns "few" for a
+ * block with so few selected rows that reading these is faster than the search.
  */
 function searchOnce<Found>(
   view: ChunkView,
@@ -142,7 +144,7 @@ function searchOnce<Found>(
   };
 }
 
-/** The block filter of a leaf over messages other than a pattern. */
+/** Compiles a leaf filter over messages to a block filter. Patterns have `compilePatternFilter`. */
 export function compileMessageFilter(
   filter: LeafFilter,
   column: TemplateColumn,

@@ -65,7 +65,8 @@ function toFilter(requirement: Requirement, field: Field): Filter {
 }
 
 /**
- * Rows whose messages contain a text, as the templates decide the pattern: a bit a row, undefined where there are none.
+ * The rows whose messages contain a text, divided by what the templates decide about the pattern. Bitmaps have one bit
+ * per row and are undefined where no row is in them.
  */
 export interface MatchedRows {
   matching: Bitmap | undefined;

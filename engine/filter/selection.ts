@@ -38,8 +38,8 @@ export function isVectorised(filter: Filter): boolean {
 }
 
 /**
- * Compiles a filter for one chunk; tests of dictionary values run once here, not once a row. Throws Failure "input" for
- * a pattern that is not RE2.
+ * Compiles a filter for one chunk; tests of dictionary values run once here, not once per row. Throws Failure "input"
+ * for a pattern that is not RE2.
  */
 export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
   return compile(filter, { view, checkpoint });

@@ -8,8 +8,9 @@ import { type JournalRecord, recordHeaderBytes, scanSegment } from "./journal-re
 import { readSegmentList } from "./segment-list.ts";
 import { readShutdownRecord, type ShutdownRecord } from "./shutdown-record.ts";
 
-/** Names of segment files and of key files. */
+/** Name of a segment file. */
 export const segmentPattern = /^\d{12}\.log$/;
+/** Name of a file of idempotency keys. */
 export const keyFilePattern = /^\d{12}\.keys$/;
 
 export interface JournalScan {
@@ -76,9 +77,9 @@ const blockBytes = 2 ** 20;
 const zeros = Buffer.alloc(blockBytes);
 
 /**
- * Reads a file into shared memory, without the zeros at its end that were never written, except as many as a record
- * header is long. `bytes` is the length of the whole file. It reads synchronously: a start has nothing else to do, and
- * the threads that start meanwhile would delay asynchronous reads.
+ * Reads a file into shared memory up to the last block that is not all zeros, and as many zeros after it as a record
+ * header is long. The rest was never written. `bytes` is the length of the whole file. It reads synchronously: the
+ * process has nothing else to do when it starts, and the threads that start meanwhile would delay asynchronous reads.
  */
 function readWithoutTail(path: string): { written: Buffer; bytes: number } {
   const file = openSync(path, "r");
@@ -181,7 +182,7 @@ function checkShutdownRecord(shutdown: ShutdownRecord | undefined | "damaged", s
   scan.arrivalNext = Math.max(scan.arrivalNext, shutdown.arrivalNext);
 }
 
-/** `name`: the file, or empty for the journal as a whole. */
+/** Adds a damage report. `name`: the file, or empty for the journal as a whole. */
 function addDamage(scan: JournalScan, name: string, problem: string): void {
   scan.damage.push({ where: name === "" ? "journal" : `journal/${name}`, problem });
 }

@@ -27,7 +27,7 @@ export function splitIntegers(values: Float64Array): { width: number; bytes: Uin
 
 /**
  * Adds to each value the number that `width` streams hold for it. Throws Failure "damage" where the streams do not have
- * a byte a value.
+ * a byte per value.
  */
 export function addSplitIntegers(bytes: Uint8Array, width: number, values: Float64Array): void {
   const count = values.length;

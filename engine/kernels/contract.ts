@@ -5,7 +5,7 @@
  * tested against.
  *
  * Kernels check nothing. Callers guarantee that lengths fit and that codes are below their cardinality (`largestCode`
- * verifies this once, when a column is decoded). Bitmaps have a bit a row, least significant bit first, and the bits
+ * verifies this once, when a column is decoded). Bitmaps have a bit per row, least significant bit first, and the bits
  * past the last row are zero. A selection is a bitmap of the rows to read, or null for all rows.
  */
 import type { Needle } from "./needle.ts";

@@ -8,7 +8,10 @@ export interface Heap {
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
-  /** The same bytes on this heap, copied only where they must be. */
+  /**
+   * Returns the same bytes on this heap. The JavaScript heap copies them only where they are not aligned; a column
+   * cache always copies them.
+   */
   place(bytes: Uint8Array): Uint8Array;
 }
 
@@ -17,19 +20,25 @@ export interface ColumnMemory extends Heap {
   readonly byteLength: number;
 }
 
-/** Where a piece of work keeps decoded columns and intermediate vectors. */
+/**
+ * The memory for one piece of work (such as reading a chunk): decoded columns and intermediate vectors. `end` ends the
+ * work.
+ */
 export interface ColumnHeap {
-  /** Only for vectors on this heap. */
+  /** Kernels that can only read and write vectors on this heap. */
   kernels: Kernels<ArrayBufferLike>;
-  /** Vectors that are freed when the work ends. */
+  /** For vectors that are freed when the work ends. */
   scratch: Heap;
-  /** Memory for a column, which may outlive the work in a cache. `onEvict` is called when it is taken back. */
+  /**
+   * Allocates memory for a column, which may stay in a cache after the work has ended. `onEvict` is called when the
+   * cache evicts the column.
+   */
   allocateColumn(onEvict: () => unknown): ColumnMemory;
   /** Returns whether a column that the work can do without is worth keeping; see `ColumnCacheOptions`. */
   hasRoom(byteLength: number): boolean;
-  /** Protects memory from eviction until the work ends. */
+  /** Protects memory from eviction until `end` is called. */
   pin(memory: ColumnMemory): void;
-  /** Gives memory back at once, such as that of a column whose decoding failed. */
+  /** Frees memory at once, such as that of a column whose decoding failed. */
   release(memory: ColumnMemory): void;
   /** Ends the work: frees its scratch vectors, and its columns may be evicted from now on. */
   end(): void;

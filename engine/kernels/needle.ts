@@ -1,4 +1,4 @@
-/** The needle of a text search, prepared once a query. */
+/** The needle of a text search, prepared once per query. */
 import assert from "node:assert/strict";
 import { foldedByte } from "../vector/case-folding.ts";
 

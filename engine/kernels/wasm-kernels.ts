@@ -10,8 +10,8 @@ import { type Global, instantiateKernels } from "./webassembly.ts";
 type Shared = SharedArrayBuffer;
 
 /**
- * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes a code, and a selection of 0 means all
- * rows.
+ * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes per code, and a selection of 0 means
+ * all rows.
  */
 interface Exports {
   scratchBytes: Global;

@@ -27,7 +27,7 @@ export function createSharedMemory(initialPages: number, pagesMax: number): Shar
   return new api.Memory({ initial: initialPages, maximum: pagesMax, shared: true });
 }
 
-/** Compiled once a thread. */
+/** Compiled once per thread. */
 const kernelsModule = new api.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
 
 /** Instantiates the kernels over a memory. The caller names the type of their exports, which is not checked. */

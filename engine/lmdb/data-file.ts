@@ -23,7 +23,8 @@ import {
 } from "./page.ts";
 
 /**
- * For this long a read is retried that commits interrupt; they can, again and again, while they come without a pause.
+ * Milliseconds during which an interrupted read is retried. Commits that follow each other without a pause can
+ * interrupt a read again and again.
  */
 const retryMsMax = 10_000;
 /** Cached tree pages of each open file: 1 MiB. */
@@ -35,9 +36,9 @@ export class DataFile {
   readonly #fd: number;
   /** The whole file, where the caller asked for it and it could be read. */
   readonly #bytes: Buffer | undefined;
-  /** Both meta pages as last read: from the first byte of the first record to the last byte of the second. */
+  /** Both meta pages as last read: the whole first page, then the first `metaBytes` bytes of the second. */
   readonly #metaPages: Buffer;
-  /** The same bytes as they were when `#newest` was decoded from them. */
+  /** The content of `#metaPages` when `#newest` was decoded from it. */
   readonly #previousMetaPages: Buffer;
   #newest: Meta | undefined;
   /** Cached pages of the snapshot of `#newest`. */
@@ -170,7 +171,7 @@ export class DataFile {
     return page;
   }
 
-  /** Reads a page of a tree, past the cache. Throws Failure "damage". */
+  /** Reads a page of a tree from the file, without the cache. Throws Failure "damage". */
   readPage(meta: Meta, number: number, isLeaf: boolean): Page {
     if (number < 2 || number > meta.lastPage) throw makeDamage(`page ${number}`, "there is no such page");
     const bytes = this.read({ offset: number * this.pageBytes, length: this.pageBytes });
@@ -225,7 +226,10 @@ function openForReading(file: string): number {
   }
 }
 
-/** Throws Failure "damage" unless the two belong to successive transactions, or to a file that has had none. */
+/**
+ * Returns the meta page with the higher transaction number. Throws Failure "damage" unless the pages belong to
+ * successive transactions, or both to transaction 0, as in a file without any commit.
+ */
 function chooseNewest(first: Meta, second: Meta): Meta {
   const isNew = first.transactionId === 0 && second.transactionId === 0;
   if (!isNew && Math.abs(first.transactionId - second.transactionId) !== 1) {

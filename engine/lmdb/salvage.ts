@@ -82,7 +82,7 @@ class FrameScanner {
   #window: Buffer;
   /** Offset of the window in the file. */
   #start = 0;
-  /** For frames that are not completely in the window; grows as needed. */
+  /** Buffer for a frame that does not lie completely in the window; grows as needed. */
   #large = Buffer.alloc(0);
 
   constructor(fd: number) {
@@ -92,7 +92,7 @@ class FrameScanner {
     this.#window = this.#memory.subarray(0, 0);
   }
 
-  /** Offset of the first magic at or after `from`. */
+  /** Returns the offset of the first magic bytes at or after `from`. */
   findMagic(from: number): number | undefined {
     let at = from;
     while (at + frameHeaderBytes <= this.#fileBytes) {
@@ -127,8 +127,8 @@ class FrameScanner {
 }
 
 /**
- * Filters out text that happens to hold the magic: what follows it would be read as a length of up to gigabytes, all to
- * be read for a checksum.
+ * Returns whether a frame header may be a real one. Without this check, text that happens to contain the magic bytes
+ * could give a length of gigabytes, all of which would be read for a checksum.
  */
 function isPlausible(header: Buffer): boolean {
   return header.readUInt8(10) <= 15 && header.readUInt8(11) <= 1 && header.readUInt32LE(20) === 0;

@@ -57,7 +57,7 @@ const roomWaitMs = 10_000;
 /** Pause after background work failed. */
 const retryMs = 5_000;
 
-/** Checks once a second, and whenever `nudge` is called, whether there is work. */
+/** Checks once per second, and whenever `nudge` is called, whether there is work. */
 export class MaintenanceScheduler {
   readonly #options: MaintenanceOptions;
   readonly #timer: NodeJS.Timeout;

@@ -1,7 +1,7 @@
 /**
  * The census of active series, which were seen today or yesterday (UTC days of the server's clock). It enforces a cap
- * over all threads that encode samples: tables of fingerprints in shared memory, one a day. Above the cap new series
- * are refused; known series go on.
+ * on their number over all threads that encode samples, with one table of fingerprints for each day, in shared memory.
+ * Above the cap new series are refused, while known series are still taken.
  */
 
 /** The shared tables, as they are passed to threads. */
@@ -38,7 +38,8 @@ export class ActiveSeries {
     const { today, yesterday, seriesMax } = this.#tables;
     const fingerprint = toFingerprint(high, low);
     if (hasFingerprint(today, fingerprint)) return undefined;
-    // A batch that began before midnight goes on with the tables it has; either day's table serves.
+    // A batch that began before midnight keeps using the tables that it has. Either day's table serves, as a series in
+    // any of them counts as known.
     const isKnown = hasFingerprint(yesterday, fingerprint);
     if (!isKnown && Atomics.add(today.counts, 1, 1) + Atomics.load(yesterday.counts, 0) >= seriesMax) {
       Atomics.sub(today.counts, 1, 1);
@@ -68,7 +69,7 @@ export class ActiveSeriesCounter {
     this.#tables = { seriesMax, today: emptyDay(day, seriesMax), yesterday: emptyDay(day - 1, seriesMax) };
   }
 
-  /** The tables of the day; ask again for each batch. */
+  /** Returns the tables of the day. Callers ask again for each batch. */
   tables(nowMs: number): ActiveSeriesTables {
     const day = Math.floor(nowMs / dayMs);
     const { seriesMax, today } = this.#tables;
@@ -90,7 +91,7 @@ function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
   };
 }
 
-/** A fingerprint of 0 becomes 1, because 0 marks free slots. */
+/** Joins the halves of a fingerprint. 0 becomes 1, because 0 marks free slots. */
 function toFingerprint(high: number, low: number): bigint {
   const fingerprint = (BigInt(high | 0) << 32n) | BigInt(low);
   return fingerprint === 0n ? 1n : fingerprint;

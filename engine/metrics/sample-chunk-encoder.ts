@@ -41,7 +41,7 @@ export function encodeSampleChunks(builder: SampleChunkBuilder, options: EncodeO
   return splitSamples(sorted).map((piece) => encodeChunk(builder, piece, options));
 }
 
-/** Numbers of the series that have samples, in the order of their first ones. */
+/** Finds the numbers of the series that have samples, in the order of their first samples. */
 function findSeriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
   const has = new Uint8Array(table.identities.size);
   const order = new Uint32Array(Math.min(table.identities.size, length));
@@ -60,7 +60,7 @@ function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): voi
   order.sort((a, b) => source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!));
 }
 
-/** Pieces of at most `chunkSamplesMax` samples; a series may continue in the next piece. */
+/** Splits samples into pieces of at most `chunkSamplesMax`. A series may continue in the next piece. */
 function splitSamples(sorted: SortedSamples): SortedSamples[] {
   const { series, offsets, timeNs, values } = sorted;
   if (values.length <= chunkSamplesMax) return [sorted];
@@ -119,9 +119,9 @@ function encodeChunk(
 }
 
 /**
- * Ranges of series whose values form one column each, so that a query for one metric need not read all values. A range
- * ends at the end of a metric unless that makes it twice as long: series of one metric are often alike, which
- * compresses well.
+ * Plans ranges of series. The values of a range form one column, so that a query for one metric need not read all
+ * values. From `valueBlockSamples` samples on, a range ends at the end of a metric, or within the metric when it has
+ * twice as many samples. Series of one metric are often alike, which compresses well.
  */
 function planValueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
   const blocks: [number, number][] = [];
@@ -139,7 +139,7 @@ function planValueBlocks(offsets: Uint32Array, names: Uint32Array): [from: numbe
   return blocks;
 }
 
-/** The distinct lists of times one after the other, and for each series the index at which its list starts. */
+/** Returns the distinct lists of times, concatenated, and for each series the index at which its list starts. */
 function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array; starts: Float64Array } {
   const series = offsets.length - 1;
   const lists = new TextTable();
@@ -164,7 +164,7 @@ function encodeSteps(values: Float64Array): ReturnType<typeof encodeDelta> {
   return encodeDelta(values, findCommonStep(values));
 }
 
-/** The most common difference from one number to the next, estimated from about a thousand of them. */
+/** Estimates the most common difference from one number to the next, from about a thousand of them. */
 function findCommonStep(values: Float64Array): number {
   const seen = new Map<number, number>();
   const every = Math.max(1, Math.floor(values.length / 1024));
@@ -202,7 +202,7 @@ function addSeriesColumns(
     fingerprints[i * 2] = low;
     fingerprints[i * 2 + 1] = high;
     let label: AttributeBuilder;
-    // Texts of an identity: name, then label key, label value, …
+    // The texts of an identity are the name, then for each label its key and its value.
     forEachText(bytes, from, to, (index, textFrom, textTo) => {
       if (index === 0) name.push(i, name.values.intern(source, textFrom, textTo));
       else if (index % 2 === 1) label = labels.getBuilder(source, textFrom, textTo);
@@ -245,7 +245,7 @@ function collectTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder
   return builder;
 }
 
-/** The unit of each series that has one. */
+/** Collects the unit of each series that has one. */
 function collectUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
   const builder = new AttributeBuilder();
   const units = table.units.texts();

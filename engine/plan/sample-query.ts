@@ -44,7 +44,7 @@ export interface SeriesKinds {
 
 /**
  * The result of a sample query. `labels` has the text of each field of `groupBy`, group after group. For `without` it
- * has one text a group: the JSON list of its [key, value] pairs, ordered by key.
+ * has one text per group: the JSON list of its [key, value] pairs, ordered by key.
  */
 export interface SampleAggregateResult extends AggregateResult {
   kinds: SeriesKinds;

@@ -28,8 +28,9 @@ export interface Alphabet {
   newline: number;
 }
 
-/** With more symbols or classes no automaton is built; real patterns have fewer than fifty. */
+/** With more symbols no automaton is built; real patterns have fewer than fifty. */
 const symbolsMax = 128;
+/** With more character classes no automaton is built; real patterns have fewer than fifty. */
 const classesMax = 256;
 const runeMax = 0x10ffff;
 
@@ -56,8 +57,9 @@ export function buildAlphabet(classes: readonly CodePointRanges[]): Alphabet | u
 }
 
 /**
- * Splits each symbol by one more trait (0 or 1) of its intervals. `representatives` holds the first interval of each
- * new symbol.
+ * Splits symbols by one more trait. `before` has the symbol of each interval of code points, and `traitOf` its trait (0
+ * or 1). Intervals share a new symbol if they shared the old one and have the same trait. Returns the new symbol of
+ * each interval, and the first interval of each new symbol (`representatives`).
  */
 function refineSymbols(before: Uint16Array, traitOf: (interval: number) => number) {
   const symbols = new Map<number, number>();

@@ -17,7 +17,10 @@ export type Tree =
   /** Could match anything. */
   | { kind: "unknown" };
 
-/** Nodes of a tree with its repetitions written out: bounds the work on nested repetitions. */
+/**
+ * Maximum number of nodes of a tree, in which bounded repetitions (`x{2,5}`) are written out. It bounds the work on
+ * nested repetitions.
+ */
 const nodesMax = 20_000;
 
 const emptyText: Tree = { kind: "concat", of: [] };
@@ -28,15 +31,15 @@ function parseTree(pattern: string): Tree {
 }
 
 /**
- * A tree that has a match somewhere in a text exactly where the pattern has one. With `whole`, the tree of the pattern
- * itself, which must match the whole text. Throws Failure "input" where the pattern is not RE2.
+ * Builds a tree that matches some part of a text if and only if the pattern does. With `whole`, it is the tree of the
+ * pattern itself, which must match the whole text. Throws Failure "input" where the pattern is not RE2.
  */
 export function buildSearchTree(pattern: string, whole: boolean): Tree {
   const tree = parseTree(pattern);
   return whole ? tree : trim(tree, true, true);
 }
 
-/** Converts RE2's syntax tree; every node above `nodesMax` becomes "unknown". */
+/** Converts RE2's syntax tree. Every node after the first `nodesMax` becomes "unknown". */
 class TreeReader {
   #nodes = 0;
 
@@ -101,18 +104,22 @@ function toAssertion(op: string | undefined): Tree {
 
 const caseVariantCache = new Map<number, readonly number[]>();
 
-/** Ranges of the code points that RE2 equates with this one where case is ignored, read from the class it parses to. */
+/**
+ * Returns ranges of the code points that RE2 equates with this one where case is ignored. They are read from the
+ * character class that RE2's parser returns.
+ */
 function caseVariantsOf(rune: number): readonly number[] {
   const known = caseVariantCache.get(rune);
   if (known !== undefined) return known;
-  // U+0000, which has no case, keeps RE2 from simplifying the class to a literal.
+  // RE2 would simplify a class of one letter to a literal. So the class gets a second member, U+0000, whose range comes
+  // first and is cut off. U+0000 and U+0001 would share that range, and have no case.
   const variants =
     rune < 2 ? [rune, rune] : parsePattern(`(?i)[\\x{0}\\x{${rune.toString(16)}}]`).runes.slice(2);
   caseVariantCache.set(rune, variants);
   return variants;
 }
 
-/** Whether the tree matches the empty text at every position. */
+/** Returns whether the tree matches the empty text at every position. */
 function isNullable(tree: Tree): boolean {
   switch (tree.kind) {
     case "concat":

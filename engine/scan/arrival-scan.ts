@@ -1,4 +1,7 @@
-/** Finds matching rows in the order of their arrival, on one thread, for several selections (the readers of a live tail) at once. */
+/**
+ * Finds matching rows in the order of their arrival, on one thread. One scan serves several selections: those of all
+ * readers of a live tail.
+ */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
@@ -126,7 +129,7 @@ function readChunk(scan: ChunkSelectionScan): void {
   scanned.bytes += view.readBytes;
 }
 
-/** Clears the bits of rows that arrived outside the range of the task; false where no bit is left. */
+/** Clears the bits of rows that arrived outside the task's range. Returns false where no bit is left. */
 function keepArrived(selection: Uint8Array, from: number, to: number, scan: ChunkSelectionScan): boolean {
   const { arrival, heap } = scan.view;
   const { after } = scan.task;

@@ -163,8 +163,8 @@ export class ColumnCache {
   }
 
   /**
-   * Returns whether a column of so many bytes is worth caching. Columns that are read again and again but do not fit
-   * together would evict each other.
+   * Returns whether a column of `byteLength` bytes is worth caching. Columns that are read again and again but do not
+   * fit together would evict each other.
    */
   hasRoom(byteLength: number): boolean {
     if (!this.#keepsRecent) return true;

@@ -1,4 +1,6 @@
-/** Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns. */
+/**
+ * Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns.
+ */
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
@@ -69,7 +71,10 @@ export async function countFields(task: FieldCountTask, access: ChunkAccess): Pr
   return finishFieldCount(count);
 }
 
-/** Counts the fields of chunks whose headers list them; `residual` are the chunks that must be read. Throws as `countFields`. */
+/**
+ * Counts the fields of chunks whose headers list them; `residual` are the chunks that must be read. Throws as
+ * `countFields`.
+ */
 export async function countFieldsFromHeaders(
   task: FieldCountTask,
   access: ChunkAccess,

@@ -13,7 +13,10 @@ export interface Arrived {
   rows: RowList;
   /** Matching rows up to `through`. */
   count: number;
-  /** Arrival number up to which no matching row is missing; less than asked for where there are more rows than fit into one answer. */
+  /**
+   * Arrival number up to which no matching row is missing; less than asked for where there are more rows than fit into
+   * one answer.
+   */
   through: number;
 }
 

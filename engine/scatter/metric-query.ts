@@ -1,4 +1,7 @@
-/** Queries samples over all scan threads. Each thread takes a share of the series, so that it sees their samples whole and in order of time. */
+/**
+ * Queries samples over all scan threads. Each thread takes a share of the series, so that it sees their samples whole
+ * and in order of time.
+ */
 
 import { checkGroups, type GroupCaps, GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import { checkPoints } from "../aggregate/point-table.ts";
@@ -221,7 +224,9 @@ function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
   return has;
 }
 
-/** Numbers one thread's label lists in the table of the answer, by their texts. Lists with `isWanted` 0 are not added. */
+/**
+ * Numbers one thread's label lists in the table of the answer, by their texts. Lists with `isWanted` 0 are not added.
+ */
 function numberLists(
   table: GroupTable,
   lists: TextVector,

@@ -32,10 +32,16 @@ export async function queryNewestRows(context: QueryContext, query: RowQuery): P
   return mergeAnswers(answers, query.limit);
 }
 
-/** The newest chunk is asked alone first where it seems to hold this many times the rows asked for. Chosen, not measured. */
+/**
+ * The newest chunk is asked alone first where it seems to hold this many times the rows asked for. Chosen, not
+ * measured.
+ */
 const surplus = 2;
 
-/** Asks the thread of the newest chunk first where that chunk seems to hold all rows asked for: other chunks seldom have newer ones. */
+/**
+ * Asks the thread of the newest chunk first where that chunk seems to hold all rows asked for: other chunks seldom have
+ * newer ones.
+ */
 async function askNewest(
   threads: ScatterContext["threads"],
   task: SearchTask,

@@ -11,7 +11,10 @@ export interface RowPlace {
   i: number;
 }
 
-/** Rows in the order of their arrival. `length`, `at(i)` and iteration are as of an array; each row is decoded when it is read. */
+/**
+ * Rows in the order of their arrival. `length`, `at(i)` and iteration are as of an array; each row is decoded when it
+ * is read.
+ */
 export class RowList {
   readonly #places: readonly RowPlace[];
 

@@ -1,4 +1,6 @@
-/** Queries that run now: garbage collection waits for them, since they may read chunks that no manifest names any more. */
+/**
+ * Queries that run now: garbage collection waits for them, since they may read chunks that no manifest names any more.
+ */
 export class RunningQueries {
   readonly #running = new Set<Promise<unknown>>();
 

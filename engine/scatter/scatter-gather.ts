@@ -27,9 +27,9 @@ import type {
   ScanThreadTask,
 } from "../worker/scan-executor.ts";
 
-/** Bounds of one query. One that goes beyond them ends with Failure "deadline", "limit" or "cancelled". */
+/** Bounds of one query. A query that exceeds them ends with Failure "deadline", "limit" or "cancelled". */
 export interface QueryLimits {
-  /** Counted from the call; 30 s by default. */
+  /** Milliseconds from the call; 30 s by default. */
   deadlineMs?: number;
   /** For each scan thread; 1 GiB by default. */
   memoryBytes?: number;
@@ -86,6 +86,7 @@ export function startControl(limits: QueryLimits): RunningQuery {
   };
 }
 
+/** A signal and a half-open range of time, in nanoseconds since the epoch. */
 interface SignalRange extends Pick<RangeSelection, "fromNs" | "toNs"> {
   signal: Signal;
 }
@@ -94,8 +95,9 @@ interface SignalRange extends Pick<RangeSelection, "fromNs" | "toNs"> {
 export type AskResidual<Answer> = (residual: RowTask, metadata?: MetadataAnswer) => Promise<Answer[]>;
 
 /**
- * Answers a task over the chunks of a range: from the query thread alone where the rows are few and in memory, else from metadata, and
- * from the scan threads for what is left. `taskOf` makes the task for some chunks.
+ * Answers a task over the chunks of a range. Where the rows are few and in memory, the query thread scans them.
+ * Otherwise it answers from metadata what it can, and the scan threads answer the rest. `taskOf` makes the task for
+ * some chunks.
  */
 export async function scatterGather<Answer extends ScanAnswer>(
   context: ScatterContext,
@@ -111,14 +113,18 @@ export async function scatterGather<Answer extends ScanAnswer>(
     if (!isWorthMetadata(task)) return askResidual(task);
     const metadata = await context.queryThread.answerFromMetadata(task);
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
-    // A search may have read only the newest of the unlisted chunks, so their columns are not at hand.
+    // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
+    // read only the newest of these chunks.
     if (metadata.unlisted.size > 0 && task.kind === "aggregate")
       context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
     return [metadata.answer as ScanAnswer as Answer, ...answers];
   });
 }
 
-/** Asks about the chunks of a range until none of them turns out damaged: damaged chunks are quarantined before the next round. */
+/**
+ * Asks about the chunks of a range until none of them turns out to be damaged. Damaged chunks are quarantined before
+ * each new round.
+ */
 export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damaged">>(
   { catalog, quarantine }: ScatterContext,
   { signal, fromNs, toNs }: SignalRange,
@@ -133,7 +139,7 @@ export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damag
   }
 }
 
-/** Lists templates on the scan threads, after the query: they have its columns in their caches. */
+/** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */
 function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]): Promise<void> {
   const { catalog, queryThread, threads } = context;
   return queryThread.learn(refs, {
@@ -180,7 +186,7 @@ export async function runTasks<Answer>(tasks: readonly ThreadTask[]): Promise<An
   }
 }
 
-/** Whether chunks are few rows, all in memory: then waking another thread takes longer than the scan. */
+/** Returns whether chunks have few rows, all in memory. Then waking another thread takes longer than the scan. */
 export function isSmall(chunks: readonly ChunkRef[]): boolean {
   let rows = 0;
   for (const ref of chunks) {
@@ -190,17 +196,20 @@ export function isSmall(chunks: readonly ChunkRef[]): boolean {
   return rows <= queryThreadRowsMax;
 }
 
-/** Whether a step takes no long time on any row. */
+/** Returns whether a step is fast on every row. */
 function isCheap(step: Step): boolean {
   return step.kind === "filter" && isVectorised(step.filter);
 }
 
-/** Whether the query thread tries to answer without columns: it takes less time than waking a scan thread. */
+/**
+ * Returns whether the query thread should try to answer without columns, which takes less time than waking a scan
+ * thread.
+ */
 function isWorthMetadata({ kind, chunks, steps }: RowTask): boolean {
   return chunks.length <= queryThreadChunksMax && (kind !== "search" || steps.length > 0);
 }
 
-/** The thread of a chunk is always the same, so that its columns are cached once. */
+/** Returns the index of a chunk's thread. It is always the same, so that the chunk's columns are cached once. */
 export function threadOfChunk(ref: ChunkRef, shards: number): number {
   return (ref.kind === "sealed" ? ref.day + ref.entry.id : ref.id) % shards;
 }

@@ -1,6 +1,6 @@
 /**
- * Folds the samples of each series to a value a bucket. The samples of a series come in order of time, in any number of
- * runs.
+ * Folds the samples of each series to a value per bucket. The samples of a series come in order of time, in any number
+ * of runs.
  */
 
 import { floorQuotient } from "../aggregate/bucket-runs.ts";

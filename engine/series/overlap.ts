@@ -2,7 +2,7 @@
 import { lowerBound } from "../vector/binary-search.ts";
 import type { SampleRun } from "./folds.ts";
 
-/** The samples of a series in [range.from, range.to), in nanoseconds since the start of the day. */
+/** Returns the samples of a series in [range.from, range.to), in nanoseconds since the start of the day. */
 export function sliceByTime(
   timeNs: Float64Array,
   values: Float64Array,

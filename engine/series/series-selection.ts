@@ -25,7 +25,7 @@ export interface SeriesTask extends SelectionTask {
   share: SeriesShare;
 }
 
-/** The filter of a query's steps. Throws Failure "input" where they are not filters over labels. */
+/** Returns the filter of a query's steps. Throws Failure "input" where they are not filters over labels. */
 export function toLabelFilter(steps: readonly Step[]): Filter {
   const of = steps.map((step) => {
     if (step.kind !== "filter")
@@ -48,7 +48,7 @@ function checkLabels(filter: Filter): void {
   else if ("field" in filter) checkLabel(filter.field);
 }
 
-/** Whether a chunk may have series of the metric that pass, by its header and membership filters. */
+/** Returns whether a chunk may have matching series of the metric, by its header and its membership filters. */
 export function mayHaveSeries(view: ChunkView, name: string | undefined, filter: Filter): boolean {
   return (name === undefined || mayHaveName(view, name)) && matchFromStatistics(filter, view) !== "none";
 }

@@ -3,7 +3,7 @@ import { checkPoints } from "../aggregate/point-table.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
 import { growArray } from "../vector/text.ts";
 
-/** The points as they cross threads. The points of a group are in order of time. */
+/** The points in the form in which threads exchange them. The points of a group are in order of time. */
 export interface SingleSeriesPart {
   groups: Uint32Array;
   buckets: Float64Array;

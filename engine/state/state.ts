@@ -1,7 +1,7 @@
 /**
- * The state, which is the control plane's store: tables of JSON values by id, tens of thousands of them. All are in
- * memory, and every write goes to two copies of an LMDB environment. Writes that arrive during a commit share the next
- * one.
+ * The state is the control plane's store. Its tables map ids to JSON values, tens of thousands in all. All values are
+ * in memory, and every write goes to two copies of an LMDB environment. Writes that arrive during a commit share the
+ * next commit.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -65,20 +65,20 @@ export interface State {
 
 /** The state of a data folder, which a backup can include. */
 export interface StoredState extends State {
-  /** The entries that are acknowledged now. */
+  /** Returns the acknowledged entries as they are now. */
   snapshot(): StateSnapshot;
 }
 
 export interface StateSnapshot {
   /** Keys and frames of all records and of the summary: the content of a copy. */
   values(): Iterable<[key: Uint8Array, frame: Uint8Array]>;
-  /** Their approximate size: the length of a copy's data file. */
+  /** Approximate size of these values in bytes: the length of the first copy's data file. */
   bytes: number;
 }
 
 /**
- * Up to this many deletions, or as many as there are other records, are kept as records; see state-record.ts. Beyond it
- * the next start drops all of them.
+ * Deletions are kept as records; see state-record.ts. Where there are more than this many of them, and more than other
+ * records, the next start drops them all.
  */
 const deletionsMax = 1_000;
 
@@ -118,7 +118,7 @@ export async function openState(
   return new MirroredState(dir, merged, damage, checkFolder);
 }
 
-/** Removes all deletions where there are too many. Returns whether it did. */
+/** Removes all records of deletions if there are more than `deletionsMax` permits. Returns whether it did. */
 function dropDeletions(records: Map<string, StoredRecord>): boolean {
   const deleted = [...records].filter(([, record]) => record.status === "deleted");
   if (deleted.length <= Math.max(deletionsMax, records.size - deleted.length)) return false;
@@ -150,7 +150,10 @@ class MirroredState implements StoredState {
   #summary: StateSummary;
   #commit: number;
   #pendingWrites: PendingWrite[] = [];
-  /** The running commit and those that follow it without a pause; undefined while none is running. */
+  /**
+   * Resolves when no write is pending: after the running commit and the commits of writes that arrive during it.
+   * Undefined while no commit is running.
+   */
   #committing: Promise<void> | undefined;
   #closed = false;
 
@@ -270,7 +273,7 @@ class MirroredState implements StoredState {
     }
   }
 
-  /** The summary after these changes. */
+  /** Computes the summary as it is after these changes. */
   #summaryWith(changed: ReadonlyMap<string, StoredRecord>): StateSummary {
     const summary = { ...this.#summary };
     for (const [name, record] of changed) {

@@ -1,6 +1,6 @@
 /**
- * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each answers for the chunks
- * that it can and leaves the others to the next.
+ * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each
+ * answers for the chunks that it can and leaves the others to the next.
  */
 import { type ChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
@@ -12,8 +12,8 @@ import { checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk } from "../plan/scan-statistics.ts";
 
 /**
- * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure "input",
- * "deadline", "cancelled", "limit".
+ * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure
+ * "input", "deadline", "cancelled", "limit".
  */
 export type AnswerSource = (chunks: Residual) => Promise<Residual>;
 
@@ -47,7 +47,10 @@ export async function answerFrom(sources: readonly AnswerSource[], { chunks }: C
   return residual;
 }
 
-/** Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the others. */
+/**
+ * Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the
+ * others.
+ */
 export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {
     const residual: ChunkRef[] = [];

@@ -1,6 +1,6 @@
 /**
- * Counts by one field over all chunks of a day, added up once from the chunk headers. A count over whole days then takes time in
- * proportion to the days, whatever the number of their chunks.
+ * Counts by one field over all chunks of a day, added up once from the chunk headers. A count over whole days then
+ * takes time in proportion to the days, whatever the number of their chunks.
  */
 
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -36,8 +36,8 @@ export class DaySummaries {
   readonly #digests = new Map<string, DaySummary>();
 
   /**
-   * The counts of all rows of some chunks of one partition. Undefined where their headers do not list the texts, and where they are only
-   * a part of the chunks of a summary that is there. Throws Failure "damage".
+   * The counts of all rows of some chunks of one partition. Undefined where their headers do not list the texts, and
+   * where they are only a part of the chunks of a summary that is there. Throws Failure "damage".
    */
   async of(
     field: Field | undefined,

@@ -1,4 +1,7 @@
-/** The templates of a day's chunks with the rows of each: they count the messages that hold a text without reading a column. */
+/**
+ * The templates of a day's chunks, with the number of each template's rows in each chunk. They count the messages that
+ * contain a text without reading a column.
+ */
 
 import { type MessageTextFilter, toTextNeedle } from "../filter/message-search.ts";
 import { planPattern } from "../filter/pattern-search.ts";
@@ -22,7 +25,10 @@ import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
-/** Whether templates can count the messages that pass. They cannot where the text may stand in variables alone. */
+/**
+ * Returns whether templates can count the messages that pass. They cannot where the text can lie only within a
+ * variable.
+ */
 export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
   const texts = filter.kind === "contains" ? [filter] : planPattern(filter).necessary;
   return texts.some((text) => {
@@ -37,7 +43,7 @@ interface KnownChunk {
   number: number;
   /** The groups of variables that it has, one bit each. */
   groups: number;
-  /** For each group the bits of its n-gram filter. */
+  /** For each group of variables the bits of its n-gram filter; undefined where the group has none. */
   ngrams: (Uint8Array | undefined)[];
 }
 
@@ -47,32 +53,41 @@ interface TextCount {
   rows: Float64Array;
   /** 1 where more rows may pass: the count is not exact. */
   isResidual: Uint8Array;
-  /** Ways in which variables may hold the text: where a chunk's filters do not exclude all of them, its count is not exact. */
+  /**
+   * The ways in which variables may contain the text. Where a chunk's filters do not exclude all of them, its count is
+   * not exact.
+   */
   occurrences: readonly ChunkOccurrence[];
 }
 
-/** Counts a text when first called; undefined where its candidates are too many. */
+/** Counts a text when first called. Undefined where templates cannot count the text, or too many contain it. */
 type CountText = () => TextCount | undefined;
 
-/** An occurrence in variables, and the chunks that have templates for it. */
+/** One way in which variables may contain a text, and the chunks that have templates for it. */
 interface ChunkOccurrence {
   occurrence: VariableOccurrence;
   /** Undefined where any chunk may have it. */
   places: () => readonly ChunkPlaces[] | undefined;
 }
 
-/** Chunks with templates whose variables of these groups stand in the right places. */
+/**
+ * The chunks with a template that has neighbouring variables of these groups (one for each condition of the occurrence)
+ * where the occurrence needs them.
+ */
 interface ChunkPlaces {
   groups: readonly number[];
   /** 1 for each such chunk, by its number. */
   chunks: Uint8Array;
 }
 
-/** Above this many templates that hold a text, the query thread leaves the chunks to the scan threads. */
+/** Above this many templates that contain a text, the query thread leaves the chunks to the scan threads. */
 const candidatesMax = 65_536;
-/** Templates that the query thread matches with one pattern; beyond them their messages count as undecided. */
+/**
+ * Maximum number of templates that the query thread matches with one pattern. Messages of further templates count as
+ * undecided.
+ */
 const matchedMax = 8_192;
-/** Templates added before other work of the thread may run. */
+/** Number of templates that are added before other work of the thread may run. */
 const templatesATurn = 256;
 
 type MatchTemplate = (template: number) => AutomatonResult;
@@ -89,7 +104,7 @@ export class DayTemplates {
   /** What was counted for the filters of running queries; each query has filter objects of its own. */
   #counts = new WeakMap<MessageTextFilter, readonly CountText[]>();
 
-  /** Memory, estimated. */
+  /** Estimated memory in bytes. */
   get byteLength(): number {
     return (
       this.#table.byteLength +
@@ -103,7 +118,7 @@ export class DayTemplates {
     return this.#chunks.has(chunk);
   }
 
-  /** Whether most of the known chunks are no longer among `chunks`. */
+  /** Returns whether most of the known chunks are no longer among `chunks`. */
   isMostlyGone(chunks: ReadonlySet<string>): boolean {
     let known = 0;
     let gone = 0;
@@ -137,7 +152,10 @@ export class DayTemplates {
     this.#counts = new WeakMap();
   }
 
-  /** The rows of a chunk that pass; undefined where its templates do not decide it. `tokens`: the token filter of a group of the chunk's variables. */
+  /**
+   * Counts the rows of a chunk that pass; undefined where its templates do not decide that. `tokens` returns the token
+   * filter of a group of the chunk's variables.
+   */
   rowsOf(filter: MessageTextFilter, chunk: string, tokens: GroupFilters["tokens"]): number | undefined {
     const known = this.#chunks.get(chunk);
     if (known === undefined) return undefined;
@@ -149,7 +167,10 @@ export class DayTemplates {
     return undefined;
   }
 
-  /** For a pattern one count for each text that every match must contain: where one is not exact, another may be. */
+  /**
+   * For a pattern, returns one count for each text that every match must contain: where one count is not exact, another
+   * may be.
+   */
   #countsFor(filter: MessageTextFilter): CountText[] {
     if (filter.kind === "contains") return [this.#countFor(filter, () => "all")];
     const { necessary, isExact } = planPattern(filter);
@@ -196,7 +217,10 @@ export class DayTemplates {
     return matchTemplate(automaton, bytes.subarray(from, to), classes);
   }
 
-  /** Finds the chunks with templates for an occurrence. `isUndecided`: whether a template's messages pass only by such an occurrence. */
+  /**
+   * Finds the chunks with templates for an occurrence. `isUndecided` returns whether a template's messages pass only by
+   * such an occurrence.
+   */
   #locate(occurrence: VariableOccurrence, isUndecided: (template: number) => boolean): ChunkOccurrence {
     const places = once(() => {
       return occurrence.findPlaces()?.map(({ groups, templates }) => {
@@ -219,7 +243,9 @@ export class DayTemplates {
   }
 }
 
-/** Whether the count holds every passing row of a chunk: its variables cannot hold the text in any way that would add rows. */
+/**
+ * Returns whether the count of a chunk is exact: its variables cannot contain the text in any way that would add rows.
+ */
 function isExact(
   { isResidual, occurrences }: TextCount,
   { number, groups: present, ngrams }: KnownChunk,

@@ -16,7 +16,10 @@ export interface NumberBounds {
   max: number;
 }
 
-/** The rows of a chunk that pass a filter on the message text; undefined where that is not known. Never 0: such a chunk is skipped. */
+/**
+ * The rows of a chunk that pass a filter on the message text; undefined where that is not known. Never 0: such a chunk
+ * is skipped.
+ */
 export type CountTextRows = (filter: MessageTextFilter) => number | undefined;
 
 export const unknownTextRows: CountTextRows = () => undefined;
@@ -30,9 +33,10 @@ export interface ChunkCounts {
 }
 
 /**
- * Groups and counts of the rows of a chunk that pass the residual filters; undefined where the header does not give them. It does
- * where at most one field of `groupBy` differs between the chunk's rows, and the residual filters read that field alone. Where no
- * field differs, they may read one other field, or be a single search for a text in messages, which `textRows` counts.
+ * Groups and counts of the rows of a chunk that pass the residual filters; undefined where the header does not give
+ * them. It does where at most one field of `groupBy` differs between the chunk's rows, and the residual filters read
+ * that field alone. Where no field differs, they may read one other field, or be a single search for a text in
+ * messages, which `textRows` counts.
  */
 export function countFromHeader(
   residual: readonly Filter[],

@@ -7,7 +7,10 @@ import { canAnswerFromTemplates } from "./day-templates.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
 
-/** How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of them. */
+/**
+ * How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of
+ * them.
+ */
 export type CountTexts = (
   filters: readonly Filter[],
   ref: ChunkRef,

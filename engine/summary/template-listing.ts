@@ -1,4 +1,7 @@
-/** Lists the templates of sealed chunks with the rows of each, on the thread that has the chunks' columns in its cache. */
+/**
+ * Lists the templates of sealed chunks with the number of rows of each, on the thread that has the chunks' columns in
+ * its cache.
+ */
 
 import { chunkIdentity } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
@@ -17,17 +20,23 @@ export interface TemplatesTask extends ChunkTask {
 /** The templates of a chunk's messages. */
 export interface ListedTemplates {
   dir: string;
-  /** The chunk's version, from `chunkVersion`. */
+  /** The chunk's identity, from `chunkIdentity`. */
   chunk: string;
   /** For each template its text, followed by the character classes of its slots. */
   keys: TextVector;
-  /** For each template its rows. */
+  /** For each template the number of its rows. */
   rows: Uint32Array;
-  /** For each group of variables the bits of its n-gram filter, where it has one. */
+  /**
+   * The bits of the n-gram filter of each variable group (by the index of `variableGroups`); undefined where a group
+   * has no such filter.
+   */
   ngrams: (Uint8Array | undefined)[];
 }
 
-/** Leaves out chunks that are damaged or whose messages are not stored as templates. Throws Failure "deadline", "cancelled", "limit". */
+/**
+ * Lists the templates of a task's chunks. Leaves out chunks that are damaged or whose messages are not stored as
+ * templates. Throws Failure "deadline", "cancelled", "limit".
+ */
 export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
   const { open, yieldThread } = access;
   const listed: ListedTemplates[] = [];

@@ -1,6 +1,7 @@
 /**
- * Keeps the templates of sealed chunks, day by day, so that the query thread counts messages without their columns. The scan threads
- * list a day's templates in the background, after the first query that searched its messages for a text.
+ * Keeps the templates of sealed chunks, day by day, so that the query thread can count messages without reading their
+ * columns. The scan threads list the templates of a day in the background, after the first query that searched the
+ * day's messages for a text.
  */
 
 import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -11,18 +12,21 @@ import type { YieldThread } from "../plan/query-control.ts";
 import { DayTemplates } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
-/** Lists templates on the scan threads, and knows which chunks there are. */
+/** Lists templates on the scan threads, and returns which chunks exist. */
 export interface TemplateSource {
   /** Leaves out chunks that have no templates or are damaged. */
   list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
-  /** The versions of the chunks that a partition has now (`chunkVersion`). */
+  /** The identities (`chunkIdentity`) of the chunks that the partition in a folder has now. */
   chunksIn: (dir: string) => ReadonlySet<string>;
 }
 
-/** Chunks whose templates are listed at a time: some hundred kilobytes each. */
+/** Number of chunks in one listing. The templates of a chunk take some hundred kilobytes. */
 const chunksAtATime = 8;
 
-/** A day used within this time is not evicted for another day: two days that do not fit together would evict each other all the time. */
+/**
+ * A day used within this time is not evicted for another day. Otherwise two days that do not fit together would evict
+ * each other all the time.
+ */
 const recentMs = 60_000;
 
 /** What is known of one day. */
@@ -34,24 +38,26 @@ interface Day {
 
 export class TemplateSummaries {
   readonly #bytesMax: number;
-  /** By the partition's folder. */
+  /** The days, by the folder of their partition. */
   readonly #days = new Map<string, Day>();
   #learning: Promise<void> | undefined;
   #isEnding = false;
-  /** Nothing is listed before this time: there was no room, or chunks could not be read. */
+  /**
+   * Nothing is listed before this time (by `performance.now`), because there was no room or chunks could not be read.
+   */
   #fullUntilMs = 0;
 
-  /** `bytesMax`: an estimate for all days together. */
+  /** `bytesMax`: cap on the estimated memory of all days together. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether listing the templates of a chunk would help, and is possible now. */
+  /** Returns whether a chunk's templates are not known yet and can be listed now. */
   lacks(ref: SealedChunkRef): boolean {
     return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
-  /** The rows of a chunk that pass the filter; undefined where that is not known. */
+  /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
   rowsOf(filter: MessageTextFilter, { dir, entry }: SealedChunkRef, view: ChunkView): number | undefined {
     const day = this.#days.get(dir);
     if (day === undefined) return undefined;
@@ -59,13 +65,16 @@ export class TemplateSummaries {
     return day.templates.rowsOf(filter, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
-  /** Lists the templates of chunks, as far as there is room; joins a listing that is under way. */
+  /**
+   * Lists the templates of chunks until `bytesMax` is reached. Where a listing is already running, waits for that one
+   * instead.
+   */
   learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
     return this.#learning;
   }
 
-  /** Ends a listing that is under way; after that no chunk is read until a query starts the next one. */
+  /** Ends the running listing. After that no chunk is read until a query starts the next listing. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
     // Whoever started the listing reports its failure.
@@ -103,7 +112,10 @@ export class TemplateSummaries {
     }
   }
 
-  /** Adds the templates of one chunk; false where the day was dropped because most of its chunks have been merged away. */
+  /**
+   * Adds the templates of one chunk. Returns false where the whole day was dropped, because most of its chunks have
+   * been merged away.
+   */
   async #add(
     { dir, entry }: SealedChunkRef,
     listed: ListedTemplates | undefined,
@@ -121,12 +133,16 @@ export class TemplateSummaries {
       this.#days.delete(dir);
       return false;
     }
-    // A day may take half of the room: one whose messages hardly repeat would evict all others.
+    // The chunk has no templates, or its day already takes more than half of `bytesMax`. Without this cap a day whose
+    // messages hardly repeat would evict all other days.
     templates.skip(chunkIdentity(entry));
     return true;
   }
 
-  /** Evicts days that were not used lately until the rest fits; false where it does not. */
+  /**
+   * Evicts the least recently used days until the rest fits into `bytesMax`. Returns false where the days that were
+   * used within `recentMs` do not fit.
+   */
   #hasRoom(): boolean {
     const nowMs = performance.now();
     const byUse = [...this.#days].sort(([, a], [, b]) => a.usedMs - b.usedMs);

@@ -22,7 +22,7 @@ import {
   variableGroups,
 } from "./variable-columns.ts";
 
-/** With fewer rows a template on average, plain text is as small and faster. */
+/** With fewer rows per template on average, plain text is as small and faster. */
 const rowsPerTemplateMin = 4;
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
@@ -236,8 +236,8 @@ export function encodeMessages(
 }
 
 /**
- * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do not
- * fit together.
+ * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do
+ * not fit together.
  */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const { buffers, width } = payload;

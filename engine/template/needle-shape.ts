@@ -1,8 +1,8 @@
 /**
- * How a needle can lie across the static text and the variables of a template. Variables are whole tokens with a digit
- * in them, so the needle's own separators decide: a token inside the needle is a variable if it has a digit, else
- * static text. Only the needle's first and last token may be cut from longer ones; without a digit in them both are
- * possible. So there are at most four texts to search the templates for.
+ * Enumerates the ways in which a needle can lie across the static text and the variables of a template. A variable is a
+ * whole token with a digit in it. A token between two separators of the needle is whole: it is a variable if it has a
+ * digit, else static text. The needle's first and last token may be parts of longer tokens. With a digit such a part
+ * lies in a variable; without one it lies in a variable or in static text. So there are at most four shapes.
  */
 import { byteClass, slotByte } from "./tokenizer.ts";
 
@@ -22,8 +22,8 @@ export interface Shape {
 }
 
 /**
- * The shapes of a needle that is not empty. A needle without separators has only the static shape, or none if it has a
- * digit: it may also lie within one variable, which is searched separately.
+ * Returns the shapes of a needle that is not empty. A needle that is a single token without a digit has only the static
+ * shape; with a digit it has none. Such a needle may also lie within one variable, which is searched separately.
  */
 export function enumerateShapes(needle: Uint8Array): Shape[] {
   const tokens = findTokens(needle);

@@ -41,7 +41,7 @@ function forEachNgram(
 export class NgramFilterBuilder {
   readonly bits: Uint8Array;
   readonly #n: number;
-  /** The n-grams whose bits are set, for clearing and comparing: they are few beside all bits. */
+  /** The n-grams whose bits are set. They serve to clear and compare filters, because they are few beside all bits. */
   readonly #ngrams: number[] = [];
   readonly #addNgram = (ngram: number): void => {
     if (this.#has(ngram)) return;
@@ -60,7 +60,7 @@ export class NgramFilterBuilder {
     return (letterCount ** n + 7) >> 3;
   }
 
-  /** Distinct n-grams. */
+  /** Number of distinct n-grams. */
   get count(): number {
     return this.#ngrams.length;
   }
@@ -74,7 +74,7 @@ export class NgramFilterBuilder {
     for (const ngram of other.#ngrams) this.#addNgram(ngram);
   }
 
-  /** How many of the n-grams the other filter lacks. */
+  /** Counts the n-grams that the other filter lacks. */
   countMissingFrom(other: NgramFilterBuilder): number {
     let missing = 0;
     for (const ngram of this.#ngrams) if (!other.#has(ngram)) missing++;

@@ -1,27 +1,30 @@
-/** Encodings of the values that one slot of a template has over its rows, chosen by what the values are. */
+/**
+ * Encodings of the values of one slot. A slot is the place of a variable in a template; it has a value in each of the
+ * template's rows. The encoding is chosen by what the values are.
+ */
 import { splitIntegers } from "../kernels/byte-stream-split.ts";
 import type { ByteSink, SlotSinks } from "./slot-sink.ts";
 
-/** Part of the format: a number a slot. */
+/** Part of the format: each slot stores one of these numbers. */
 export const SlotKind = {
   /** Every row has the same value. */
   constant: 1,
-  /** Few distinct values, a code a row. */
+  /** Few distinct values, with a code for each row. */
   dictionary: 2,
-  /** Values of one length that differ in their digits alone: the digits of each as one number. */
+  /** Values of the same length that differ only in their digits. The digits of each value are stored as one number. */
   digits: 3,
   /** Decimal integers without leading zeros. */
   integer: 4,
-  /** Lower-case hexadecimal of one even length. */
+  /** Lower-case hexadecimal numbers, all of the same even length. */
   hex: 5,
   text: 6,
-  /** The value of an attribute in the same row. */
+  /** Each value equals that of an attribute in the same row, and is not stored again. */
   attribute: 7,
 } as const;
 
 /**
- * Classes of characters, a bit each. A slot has the classes of all its values: a needle with another class cannot lie
- * in it.
+ * Classes of characters, one bit for each. A slot has the classes of all characters in its values, so a needle with a
+ * character of another class cannot lie in one of them.
  */
 export const CharClass = { digit: 1, lowerHex: 2, lower: 4, upper: 8, mark: 16, other: 32 } as const;
 
@@ -41,7 +44,7 @@ export function classesOf(bytes: Uint8Array, from: number, to: number): number {
   return classes;
 }
 
-/** Values as ranges of bytes: value i is bytes[starts[i], ends[i]). Only the first `count` entries count. */
+/** Values as ranges of bytes: value i is bytes[starts[i], ends[i]). Only the first `count` entries are in use. */
 export interface SlotValues {
   bytes: Uint8Array;
   starts: Uint32Array;
@@ -49,10 +52,13 @@ export interface SlotValues {
   count: number;
 }
 
-/** A float64 holds every whole number of so many digits. */
+/** A float64 represents every whole number of up to this many digits exactly. */
 const exactDigits = 15;
 const dictionaryMax = 255;
-/** Fewer values are stored as text unless all are equal: the parameters of another encoding would outweigh them. */
+/**
+ * Fewer values than this are stored as text unless all are equal: the parameters of another encoding would outweigh
+ * them.
+ */
 const encodedValuesMin = 32;
 
 /** Writes the values and returns the kind of encoding. */
@@ -93,8 +99,8 @@ const firstOfCode = new Uint32Array(dictionaryMax);
 let codeScratch = new Uint8Array(1024);
 
 /**
- * A dictionary, where values repeat eight times on average: u8 number of values less one, then the codes. Returns false
- * and writes nothing where there are too many distinct values.
+ * Encodes values that repeat at least eight times on average as a dictionary. Writes the number of distinct values less
+ * one (u8), then the codes. Returns false and writes nothing where there are too many distinct values.
  */
 function encodeDictionary(values: SlotValues, sinks: SlotSinks): boolean {
   const { count, bytes, starts, ends } = values;
@@ -127,15 +133,16 @@ function encodeDictionary(values: SlotValues, sinks: SlotSinks): boolean {
 
 let numberScratch = new Float64Array(1024);
 
-/** `numberScratch`, with room for `count` numbers. */
+/** Returns `numberScratch`, with room for at least `count` numbers. */
 function reserveNumbers(count: number): Float64Array {
   if (numberScratch.length < count) numberScratch = new Float64Array(count * 2);
   return numberScratch;
 }
 
 /**
- * u8 length, the shape (a value with each digit as "0"), numbers. Returns false and writes nothing where the values do
- * not share a shape.
+ * Encodes values that share a shape (a value with each digit replaced by "0"). Writes the length (u8), the shape, then
+ * each value's digits as a number. Returns false and writes nothing where the values do not share a shape, or the shape
+ * is too long.
  */
 function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink): boolean {
   const start = starts[0]!;
@@ -175,7 +182,10 @@ function isDigit(byte: number): boolean {
   return byte >= 48 && byte <= 57;
 }
 
-/** u8 digits of the longest, numbers. Returns false and writes nothing where some value is no decimal integer. */
+/**
+ * Encodes decimal integers. Writes the number of digits of the longest (u8), then the numbers. Returns false and writes
+ * nothing where some value is no decimal integer, has leading zeros or is too long.
+ */
 function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boolean {
   const { bytes, starts, ends, count } = values;
   if (classes !== CharClass.digit) return false;
@@ -196,8 +206,8 @@ function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boo
 }
 
 /**
- * u8 bytes of a value, the bytes. Returns false and writes nothing where the values are not hexadecimal of one even
- * length.
+ * Encodes lower-case hexadecimal numbers. Writes the number of bytes of each (u8), then the bytes. Returns false and
+ * writes nothing where the values are no such numbers of the same even length.
  */
 function encodeHex(values: SlotValues, classes: number, data: ByteSink): boolean {
   const { bytes, starts, ends, count } = values;
@@ -218,8 +228,8 @@ function parseHexDigit(digit: number): number {
 }
 
 /**
- * Writes non-negative whole numbers below 2^53: float64 base, u8 width, then the differences from the base, byte-stream
- * split.
+ * Writes non-negative whole numbers below 2^53: the least of them as the base (float64), the bytes of a difference
+ * (u8), then the difference of each number from the base, byte-stream split. Overwrites `values`.
  */
 function writeNumbers(values: Float64Array, data: ByteSink): void {
   const base = values.reduce((least, value) => Math.min(least, value));

@@ -1,6 +1,6 @@
 /**
- * Text search in a message column: finds the rows that contain a text on templates and variables, without rebuilding a
- * message.
+ * Text search in a message column. It finds the rows that contain a text by searching templates and variables, without
+ * rebuilding a message.
  */
 
 import type { Kernels } from "../kernels/contract.ts";
@@ -29,12 +29,12 @@ export interface SearchTools extends GroupFilters {
   scratch: Heap;
 }
 
-/** A text to search messages for, prepared once a query. */
+/** A text to search messages for, prepared once for each query. */
 export interface TextNeedle {
   ignoreCase: boolean;
   /** The text has no separators, so it may lie within one variable. */
   isWithinToken: boolean;
-  /** The text as a search within one variable. */
+  /** The text as a needle to search for within one variable. */
   inVariable: VariableNeedle;
   shapes: readonly NeedleShape[];
 }
@@ -62,8 +62,8 @@ export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeed
 }
 
 /**
- * Where at most one row in so many belongs to the matching templates, their bits are set one by one, else by a pass
- * over the codes of all rows.
+ * Where at most one row in this many belongs to the matching templates, their bits are set one by one; otherwise a pass
+ * over the codes of all rows sets them.
  */
 const sparseShare = 16;
 
@@ -81,8 +81,8 @@ export function findMessages(column: MessageColumn, needle: TextNeedle, tools: S
 }
 
 /**
- * The matching rows as one bitmap on the scratch heap: the rows of the matching templates and the other rows. Undefined
- * where there are none.
+ * Returns the matching rows as one bitmap on the scratch heap: the rows of the matching templates, and the matching
+ * rows of other templates. Undefined where there are none.
  */
 export function addTemplateRows(
   column: MessageColumn,
@@ -108,8 +108,8 @@ export function addTemplateRows(
 }
 
 /**
- * A condition of a variable in this column. `groups`: the groups that may meet it, a bit each. `searched`: the groups
- * among them that were already searched for its text.
+ * A condition that a variable must meet, in the search of one column. `groups`: the groups of variables that may meet
+ * it, one bit each. `searched`: those of them whose texts were already searched for the condition's text.
  */
 type SearchCondition = VariableCondition & VariableNeedle & { groups: number; searched: number };
 
@@ -165,8 +165,8 @@ class MessageSearch {
   }
 
   /**
-   * Compares a shape with the templates around slots, and marks the rows whose variables meet its conditions. Only
-   * slots are tried that may meet the most selective condition.
+   * Finds a shape in the templates, and marks the rows whose variables meet the shape's conditions. It tries only the
+   * slots whose group may meet the condition with the fewest such slots.
    */
   #searchShape(shape: Uint8Array, conditions: readonly SearchCondition[]): void {
     const candidates = conditions.map(({ groups }) =>
@@ -211,8 +211,8 @@ class MessageSearch {
   }
 
   /**
-   * Returns whether variables of a group may meet a condition. A text without a digit is mostly in no variable at all,
-   * which one search over all of the group's texts shows; it is made once a condition and group.
+   * Returns whether variables of a group may meet a condition. A text without a digit usually occurs in no variable.
+   * One search over all texts of the group shows that; it is made once for each condition and group.
    */
   #canGroupMatch(condition: SearchCondition, group: number): boolean {
     const bit = 1 << group;
@@ -229,7 +229,7 @@ class MessageSearch {
     return (condition.groups & bit) !== 0;
   }
 
-  /** The groups, a bit each, with a variable that may contain a text. */
+  /** Returns the groups with a variable that may contain a text, one bit for each group. */
   #findGroups(needle: VariableNeedle): number {
     let groups = 0;
     for (const [group, slots] of this.#column.slotsOf.entries())
@@ -238,8 +238,8 @@ class MessageSearch {
   }
 
   /**
-   * 1 for each rank (row of the template) that is 1 in `candidates` and whose value in a slot meets the condition. No
-   * `candidates`: all ranks.
+   * Tests the values of a slot. A rank is a row's index among the rows of the template. The result is 1 for each rank
+   * that is 1 in `candidates` (undefined: all ranks) and whose value meets the condition.
    */
   #matchRanks(
     slot: number,
@@ -354,14 +354,14 @@ class MessageSearch {
       if (codes[at + rank] === index) setBit(found, order.rows[start + rank]!);
   }
 
-  /** `#matchingRows`, made when the first row is marked. */
+  /** Returns `#matchingRows`, which is made when the first row is marked. */
   #reserveRows(): Bitmap {
     this.#matchingRows ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
     return this.#matchingRows;
   }
 }
 
-/** Hits that the kernels return a call. */
+/** Maximum number of hits that one call of a kernel returns. */
 const hitsPerPass = 4096;
 
 function satisfies(

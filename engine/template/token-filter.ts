@@ -1,23 +1,24 @@
 /**
- * Token filters: which long tokens (ids and numbers: long sequences of digits) some texts contain, block of texts by
- * block. A search for an id reads only the few blocks that may contain it. Each block has a membership filter over
- * pieces of its tokens. Which pieces are taken depends on the bytes around them alone (as in "winnowing" by Schleimer,
- * Wilkerson and Aiken), so a part of a token is found by the pieces that lie in it.
+ * A token filter records which long tokens (ids and numbers: long sequences of digits) some texts contain. The texts
+ * are divided into blocks, so a search for an id reads only the few blocks that may contain the id. Each block has a
+ * membership filter over pieces of its tokens. Which pieces are taken depends only on the bytes around them (as in
+ * "winnowing" by Schleimer, Wilkerson and Aiken). Therefore a part of a token is found by the pieces that lie in this
+ * part.
  */
 import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
 import { growArray } from "../vector/text.ts";
 
-/** Part of the format. */
+/** Number of texts in every block but the last. Part of the format. */
 export const textsPerBlock = 16_384;
 
-/** Sequences of at least so many decimal digits are tokens; a piece is any nine digits in a row. */
+/** A sequence of at least this many decimal digits is a long token. Any nine digits in a row are one of its pieces. */
 const decimalTokenMin = 9;
 const decimalPieceBase = 10 ** (decimalTokenMin - 1);
 /**
- * Sequences of at least so many hexadecimal digits, with a letter among them, are tokens. Of any twelve digits in a row
- * one piece of eight is taken.
+ * A sequence of at least this many hexadecimal digits, with a letter among them, is a long token. From any twelve
+ * digits in a row at least one piece of eight digits is taken.
  */
 const hexTokenMin = 12;
 const hexPieceLength = 8;
@@ -29,10 +30,16 @@ const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[0-9a-fA-F]/.test(character) ? Number.parseInt(character, 16) : 16;
 });
 
-/** What to probe the filters for: hashes of pieces, which occur in every text that contains the token. */
+/**
+ * A long token, as filters are probed for it: the hashes of its pieces. Every text that contains the token contains all
+ * pieces.
+ */
 export type LongToken = readonly number[];
 
-/** The long tokens of a needle that can lie in variables alone: those with a decimal digit. */
+/**
+ * Finds the long tokens of a needle that have a decimal digit. Only variables can contain such a token, static text
+ * cannot.
+ */
 export function findLongTokens(needle: Uint8Array): LongToken[] {
   const tokens: LongToken[] = [];
   forEachLongToken(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
@@ -92,12 +99,12 @@ function addDecimalPieces(bytes: Uint8Array, from: number, to: number, sink: Has
   }
 }
 
-/** A ring of the last pieces: that at `place` is entry `place` modulo 8. */
+/** A ring of the last eight pieces: the piece at `place` is in entry `place` modulo 8. */
 const lastPieces = new Uint32Array(8);
-/** The ranks of these pieces. */
+/** The ranks of the pieces in `lastPieces`. */
 const lastRanks = new Uint32Array(8);
 
-/** Winnowing: of each window of pieces the one with the least rank is taken. */
+/** Takes pieces by winnowing: from each window of pieces the one with the least rank. */
 function addHexPieces(bytes: Uint8Array, from: number, to: number, sink: HashSink): void {
   let piece = 0;
   for (let at = from; at < from + hexPieceLength - 1; at++)
@@ -132,9 +139,7 @@ function findLeastRanked(last: number): number {
   return least;
 }
 
-/**
- * The order by which pieces are chosen. It is independent of the hash, whose high bits choose a block in the filter.
- */
+/** Ranks pieces for winnowing. The rank is independent of the hash, whose high bits choose a block in the filter. */
 function rankPiece(piece: number): number {
   return Math.imul(piece ^ (piece >>> 16), 0x9e3779b1) >>> 0;
 }
@@ -147,10 +152,13 @@ function hashPiece(piece: number): number {
   return (hash ^ (hash >>> 16)) >>> 0 || 1;
 }
 
-/** Bits of the filters a piece: 0.1 % false positives a block, as a search probes dozens of blocks in every chunk. */
+/**
+ * Bits of a filter for each piece. They give 0.1 % false positives for each block; a search probes dozens of blocks in
+ * every chunk.
+ */
 const bitsPerPiece = 16;
 
-/** Collects the long tokens of texts, one text after the other. */
+/** Builds the token filter of a sequence of texts. */
 export class TokenFilterBuilder {
   #texts = 0;
   readonly #pieces = new PieceList();
@@ -166,15 +174,15 @@ export class TokenFilterBuilder {
   }
 
   /**
-   * Adds the next `texts` texts, which lie one behind the other in bytes[from, to). All of their tokens count for each
-   * block that they reach into.
+   * Adds the next `texts` texts, which are concatenated in bytes[from, to). Where they extend over several blocks, each
+   * of these blocks gets the tokens of all of them.
    */
   addAll(texts: number, bytes: Uint8Array, from: number, to: number): void {
     this.#addTokens(bytes, from, to);
     for (let i = 0; i < texts; i++) if (this.#endText()) this.#addTokens(bytes, from, to);
   }
 
-  /** The filter, as `TokenFilter` reads it. */
+  /** Returns the filter in the form that `TokenFilter` reads. */
   finish(): Uint8Array {
     if (this.#texts % textsPerBlock !== 0 || this.#blocks.length === 0) this.#endBlock();
     const ends = new Uint32Array(this.#blocks.length + 1);
@@ -199,7 +207,7 @@ export class TokenFilterBuilder {
     this.#blocks.push(buildMembershipFilter(this.#pieces.drain(), bitsPerPiece));
   }
 
-  /** Adds the tokens of bytes[from, to) to the block. */
+  /** Adds the tokens of bytes[from, to) to the current block. */
   #addTokens(bytes: Uint8Array, from: number, to: number): void {
     if (to - from < decimalTokenMin) return;
     this.#bytes = bytes;
@@ -207,12 +215,12 @@ export class TokenFilterBuilder {
   }
 }
 
-/** Entries of the table of hashes that were added last. */
+/** Number of entries in the table of recently added hashes. */
 const recentLength = 1 << 14;
 
 /**
  * A list of hashes, none of them 0. It leaves out most duplicates, namely those that a small table of recent hashes
- * still has: an id that repeats mostly does so soon.
+ * still has: an id that repeats usually repeats soon.
  */
 class PieceList {
   readonly #recent = new Uint32Array(recentLength);
@@ -240,9 +248,9 @@ class PieceList {
 export class TokenFilter {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
-  /** The token that was probed last: a query probes for the same token several times. */
+  /** The token of the last probe. A query probes for the same token several times. */
   #lastToken: LongToken | undefined;
-  /** The blocks that the probe for it found. */
+  /** The blocks that the last probe found. */
   #lastBlocks: readonly number[] = [];
 
   /** @param bytes on the kernels' heap, at a multiple of four bytes of their buffer */
@@ -251,12 +259,15 @@ export class TokenFilter {
     this.#kernels = kernels;
   }
 
-  /** Returns whether some block of texts may contain the tokens that these pieces are of. */
+  /** Returns whether some block may contain the token with these pieces. */
   mayContain(pieces: LongToken): boolean {
     return this.findBlocks(pieces).length > 0;
   }
 
-  /** The blocks of texts that may contain these pieces, ascending. Block b has the texts from b × textsPerBlock on. */
+  /**
+   * Returns the blocks that may contain the token with these pieces, in ascending order. Block b begins with the text b
+   * × textsPerBlock.
+   */
   findBlocks(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");
     const last = this.#lastToken;

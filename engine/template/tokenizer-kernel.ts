@@ -15,7 +15,9 @@ interface Exports {
 
 /** Enough for the longest messages of a chunk with a variable for every other byte. */
 const memoryBytesMax = 1024 * 1024 * 1024;
-/** The first attempt has room for a variable in so many bytes of text; logs have one in about fifteen. */
+/**
+ * The first attempt reserves room for one variable per this many bytes of text; logs have one in about fifteen bytes.
+ */
 const bytesPerVariable = 8;
 
 export class TokenizerKernel {

@@ -24,7 +24,7 @@ export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
 const kernelRowsMin = 64;
 /** A kernel whose memory unusual messages have made larger than this is dropped. */
 const kernelBytesMax = 192 * 1024 * 1024;
-/** One a thread, made when it is first needed. */
+/** One per thread, made when it is first needed. */
 let kernel: TokenizerKernel | undefined;
 
 export function tokenizeMessages(text: TextVector): TokenizedMessages {

@@ -1,6 +1,6 @@
 /**
  * The variables of a chunk's messages as columns, one for each group. Groups differ in the characters of their values,
- * so a search reads only the groups that can contain its needle. The values of a group are one text.
+ * so a search reads only the groups that can contain its needle. The values of a group are stored as one text vector.
  */
 
 import { align8, bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
@@ -24,7 +24,7 @@ import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
 const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
-/** For each group the letters of an n-gram in its n-gram filter; undefined for groups without one. */
+/** For each group the length of the n-grams in its n-gram filter; undefined for groups without such a filter. */
 export const ngramLengths: readonly (number | undefined)[] = [
   undefined,
   undefined,
@@ -32,7 +32,10 @@ export const ngramLengths: readonly (number | undefined)[] = [
   NgramLength.random,
 ];
 
-/** A bit among a slot's character classes: its letters are random. */
+/**
+ * A bit that a slot's classes have beside the `CharClass` bits. It is set where the slot's letters are random; see
+ * `randomShare`.
+ */
 const randomClass = 0x80;
 
 /** For each group the character classes that its values may have. */
@@ -51,12 +54,13 @@ export function groupOf(classes: number): number {
 }
 
 /**
- * An attribute whose values a slot may repeat. `codes`: for each row the index of its value, or -1 where the row lacks
- * the attribute.
+ * An attribute of the same rows. A slot (the place of a variable in a template) whose values all equal the attribute's
+ * stores only a reference to the attribute.
  */
 export interface RepeatableAttribute {
   key: string;
   values: TextVector;
+  /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }
 
@@ -68,7 +72,7 @@ class GroupWriter {
   readonly #tokens = new TokenFilterBuilder();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
-  /** Number of texts, their bytes, and dictionary codes, as decoding makes them. */
+  /** Sizes of the decoded group: the number of texts, their bytes, and the number of dictionary codes. */
   readonly #sizes = [0, 0, 0];
   slots = 0;
 
@@ -101,7 +105,10 @@ class GroupWriter {
     return kind;
   }
 
-  /** The n-gram filter, for groups that have one, padded to eight bytes; behind it the token filter. */
+  /**
+   * Returns the n-gram filter, for groups that have one, padded to a multiple of eight bytes; behind it the token
+   * filter.
+   */
   buildFilter(): Uint8Array {
     const tokens = this.#tokens.finish();
     if (this.ngrams === undefined) return tokens;
@@ -173,7 +180,7 @@ function isValueOf(
 }
 
 /**
- * A slot's letters count as random where more than one in so many of its distinct trigrams occurs in no template of the
+ * A slot's letters count as random if more than one in this many of its distinct trigrams occurs in no template of the
  * chunk.
  */
 const randomShare = 4;
@@ -236,8 +243,8 @@ export interface EncodedGroup {
 }
 
 /**
- * Token filters by the bytes that they read. Every search for a number probes all of them, and a filter caches its last
- * answer.
+ * Cached token filters, by the bytes that they read. Every search for a number probes all of them, and a filter caches
+ * its last answer.
  */
 const tokenFilters = new WeakMap<Uint8Array, TokenFilter>();
 
@@ -258,14 +265,14 @@ export function readTokenFilter(
 }
 
 /**
- * A decoded group. A slot has a text for each of its template's rows in their order, or distinct texts with a code a
- * row, or one text.
+ * A decoded group. A slot has a text for each of its template's rows in their order, or distinct texts with a code for
+ * each row, or a single text.
  */
 export interface VariableGroup {
   text: TextVector;
-  /** The first text of each of the group's slots, and the number of all texts. */
+  /** The index of the first text of each of the group's slots, then the number of all texts. */
   firstTexts: Uint32Array;
-  /** For each slot where its codes begin, or `textPerRow`, or `sharedText`. */
+  /** For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`. */
   codeStarts: Uint32Array;
   codes: Uint8Array;
 }

@@ -58,7 +58,7 @@ export function serveTasks<T extends Task>(
   });
 }
 
-/** Every buffer in a part of a message, once each. Shared memory needs no transfer. */
+/** Lists every buffer in a part of a message once. Shared memory needs no transfer. */
 function transferList(part: object | undefined): ArrayBuffer[] {
   return part === undefined ? [] : [...new Set(buffersIn(part))];
 }
@@ -138,7 +138,7 @@ class RunningThread {
     await this.#pool.destroy();
   }
 
-  /** Removes a task from the pending ones. */
+  /** Removes a task from the pending tasks and returns it. */
   #takePending(id: number): PendingTask | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
@@ -153,7 +153,9 @@ export class WorkerThread<T extends Task> {
   readonly #options: ThreadOptions;
   /** Undefined after the thread ended or could not be started: the next task starts another. */
   #thread: RunningThread | undefined;
-  /** The previous task, where tasks run one after the other; resolves when it has ended, with or without success. */
+  /**
+   * The last task sent; resolves when the task has ended, with or without success. Unused where tasks are concurrent.
+   */
   #previous: Promise<unknown> = Promise.resolve();
   #closed = false;
 

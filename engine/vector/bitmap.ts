@@ -1,4 +1,4 @@
-/** Bitmaps over the rows of a vector: one bit a row, least significant bit first, as in Arrow's validity bitmaps. */
+/** Bitmaps over the rows of a vector: one bit per row, least significant bit first, as in Arrow's validity bitmaps. */
 
 export type Bitmap = Uint8Array;
 

@@ -1,6 +1,6 @@
 /** Vectors of dictionary codes. */
 
-/** A code a row, of 1, 2 or 4 bytes each. */
+/** A code per row, of 1, 2 or 4 bytes each. */
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
 /** A view of the bytes as codes of `width` bytes (1, 2 or 4); nothing is copied. */

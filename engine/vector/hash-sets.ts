@@ -39,7 +39,7 @@ export class HashSets {
     return this.#sizes[point]!;
   }
 
-  /** Makes room for so many points. */
+  /** Makes room for `points` points. */
   reserve(points: number): void {
     if (points <= this.#points) return;
     this.#points = Math.max(points, this.#points * 2);

@@ -4,7 +4,10 @@
  * sometimes accepts one that it does not.
  */
 
-/** About 0.5 % of the values that a filter does not hold are accepted with so many bits a value. */
+/**
+ * Default number of filter bits per value. With it, a filter accepts about 0.5 % of the values that it does not
+ * contain.
+ */
 const bitsPerValue = 12;
 const blockBytes = 32;
 /** Multipliers of the specification, one for each word of a block. */

@@ -19,7 +19,7 @@ export function parseRoundTripNumber(text: string): number | undefined {
   return String(number) === text && Number.isFinite(number) ? number : undefined;
 }
 
-/** A float64 holds every whole number of so many digits. */
+/** A float64 represents every whole number of up to this many decimal digits exactly. */
 const exactDigits = 15;
 
 /**

@@ -52,7 +52,7 @@ function scan<T>(one: bool, codes: usize, rows: u32, low: u32, span: u32, flip: 
   storeTail(out, tail ^ mask, rows);
 }
 
-/** Tests 16 rows; returns a bit a row. */
+/** Tests 16 rows; returns a bit per row. */
 @inline
 function passes<T>(one: bool, codes: usize, lows: v128, spans: v128): u64 {
   const a = within<T>(one, v128.load(codes), lows, spans);
@@ -108,7 +108,7 @@ function member8(codes: usize, rows: u32, out: usize): void {
   storeTail(out, tail, rows);
 }
 
-/** Tests 16 codes of a byte against that table; returns a bit a code. */
+/** Tests 16 codes of a byte against that table; returns a bit per code. */
 @inline
 function members(codes: usize, lowHalves: v128, highHalves: v128): u64 {
   const code = v128.load(codes);
@@ -121,7 +121,7 @@ function members(codes: usize, lowHalves: v128, highHalves: v128): u64 {
   return <u64>i8x16.bitmask(i8x16.eq(v128.and(bits, bit), bit));
 }
 
-/** Tests codes of 2 or 4 bytes against a table with a byte a code. */
+/** Tests codes of 2 or 4 bytes against a table with a byte per code. */
 @inline
 function lookUp<T>(codes: usize, rows: u32, out: usize): void {
   const end = codes + <usize>(rows & ~7) * sizeof<T>();

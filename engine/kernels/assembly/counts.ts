@@ -1,21 +1,24 @@
 /**
- * Counts of rows a code. Two facts of processors shape these loops. A counter that was just written cannot be read
- * again for some cycles, so successive rows go to different tables, which are added up at the end. And there is one
- * store a cycle, so narrow codes are counted in pairs, one store for two rows.
+ * Counts the rows that have each code. Two properties of processors shape these loops. A counter that was just written
+ * cannot be read again for some cycles, so successive rows go to different tables, which are added up at the end. And a
+ * processor makes one store in a cycle, so narrow codes are counted in pairs, with one store for two rows.
  */
 import { countLanes } from "./lanecounts.ts";
 import { bitsFrom, sumOfBytes, sumOfLanes } from "./lanes.ts";
 import { rowTable, table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Up to so many codes need no table of counters, as a vector has a lane for each (`countLanes`). */
+/** Up to this many codes need no table of counters: a vector has a lane for each code (`countLanes`). */
 const lanesMax: u32 = 16;
-/** Up to so many codes are counted in pairs: 128 × 128 counters are one table. */
+/** Up to this many codes are counted in pairs: the counters of 128 × 128 pairs fit into one table. */
 const pairedMax: u32 = 128;
-/** Up to so many codes have four tables, as these stay in the cache nearest to the processor. */
+/** Up to this many codes are counted in four tables, because these stay in the cache nearest to the processor. */
 const tabledMax: u32 = 4096;
 
-/** Adds the number of rows in [from, to) with each code to its counter. A selection, unless 0, excludes rows. */
+/**
+ * Adds the number of rows in [from, to) with each code to the code's counter. `selection` is a bitmap of the rows to
+ * count; 0 counts all rows.
+ */
 export function countCodes(
   codes: usize,
   width: u32,
@@ -114,7 +117,7 @@ function countBytes(codes: usize, rows: u32, cardinality: u32, counts: usize): v
   addTables(cardinality, counts);
 }
 
-/** Counts pairs of neighbouring codes, one counter a pair at second × stride + first. */
+/** Counts pairs of neighbouring codes. The counter of a pair has the index second × stride + first. */
 function countPairs(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
   const stride = (cardinality + 3) & ~3;
   const bytes = (<usize>(cardinality * stride)) << 2;
@@ -136,7 +139,10 @@ function countPairs(codes: usize, rows: u32, cardinality: u32, counts: usize): v
   countInto<u8>(end, rows & 15, counts);
 }
 
-/** Adds each pair's counter to the count of its first code (the column) and to that of its second (the row). */
+/**
+ * Adds the counter of each pair to the count of the pair's first code (the column) and to that of its second code (the
+ * row).
+ */
 function addPairs(cardinality: u32, stride: u32, counts: usize): void {
   const rowBytes = (<usize>stride) << 2;
   memory.fill(rowTable, 0, rowBytes);
@@ -154,9 +160,7 @@ function addPairs(cardinality: u32, stride: u32, counts: usize): void {
     addTo(counts + first, load<u32>(first, rowTable));
 }
 
-/**
- * Returns whether the selection has so many rows that reading all rows is less work than going from set bit to set bit.
- */
+/** Returns whether so many rows are selected that reading all rows is less work than iterating over the set bits. */
 function isDense(selection: usize, from: u32, to: u32): bool {
   let rows: u64 = 0;
   for (let row = from & ~7; row < to; row += 64) rows += popcnt(bitsFrom(selection, row, to));
@@ -164,8 +168,8 @@ function isDense(selection: usize, from: u32, to: u32): bool {
 }
 
 /**
- * Counts the selected rows of at most 16 codes by comparing whole vectors, for whole words of the selection. Excluded
- * rows are read as code 255. Rows before the first and behind the last whole word are counted one by one.
+ * Counts the selected rows of at most 16 codes by comparing whole vectors. An excluded row is read as code 255. This
+ * works for whole words of the selection; rows before the first and behind the last whole word are counted one by one.
  */
 function compareSelected(
   codes: usize,
@@ -187,7 +191,10 @@ function compareSelected(
   }
 }
 
-/** Counts four codes from `code` on. Sums are bytes, so a pass has at most 63 × 64 rows (252 a lane). */
+/**
+ * Counts the selected rows of four codes, beginning with `code`. Each of 16 lanes sums in one byte and gets at most 4
+ * rows of a word, so a pass has at most 63 words of 64 rows (252 rows in a lane).
+ */
 function compareSelectedPass(
   codes: usize,
   from: u32,
@@ -235,7 +242,10 @@ function laneMask(bits: usize): v128 {
   return i8x16.eq(v128.and(spread, bit), bit);
 }
 
-/** Counts selected rows from set bit to set bit, into two tables in turn where that pays. */
+/**
+ * Counts the selected rows by iterating over the set bits. Successive rows go to two tables in turn, unless there are
+ * too many codes or too few rows for the tables to pay off.
+ */
 function countSelected<T>(
   codes: usize,
   from: u32,
@@ -267,7 +277,10 @@ function increment(at: usize): void {
   store<u32>(at, load<u32>(at) + 1);
 }
 
-/** The table's address is a constant of the instruction, so adding it costs no cycle. */
+/**
+ * Increments a counter of the first table. The table's address is a constant of the instruction, so adding it costs no
+ * cycle.
+ */
 @inline
 function increment0(at: usize): void {
   store<u32>(at, load<u32>(at, table0) + 1, table0);

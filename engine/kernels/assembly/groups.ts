@@ -1,4 +1,7 @@
-/** Group numbers from two vectors of codes: a × cardinality of b + b. Widths are bytes a code. */
+/**
+ * Combines two vectors of codes into group numbers: out[row] := a[row] × cardinality of b + b[row]. Widths are bytes
+ * per code.
+ */
 
 export function combine(
   a: usize,

@@ -49,7 +49,7 @@ function first(kind: i32, ids: usize, from: u32, rows: u32, width: u32): u32 {
   return rows;
 }
 
-/** Compares 16 rows; returns a bit a row. */
+/** Compares 16 rows; returns a bit per row. */
 @inline
 function same16(kind: i32, ids: usize, width: u32): u64 {
   if (kind == 0) {

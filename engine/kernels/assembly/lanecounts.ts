@@ -4,7 +4,7 @@ import { table0 } from "./layout.ts";
 import { fetchPage } from "./page.ts";
 
 /**
- * Counts a multiple of 16 rows, four codes a pass. Sums are bytes, which hold up to 255 rows a lane before they are
+ * Counts a multiple of 16 rows, four codes per pass. Sums are bytes, which hold up to 255 rows per lane before they are
  * added to the counters.
  */
 export function countLanes(codes: usize, rows: u32, cardinality: u32, counts: usize): void {

@@ -1,4 +1,6 @@
-/** Group numbers from codes, and which pairs of group and code occur. */
+/**
+ * Kernels of grouping: they make group numbers by adding a base to codes, and mark which pairs of group and code occur.
+ */
 import { bitsFrom } from "./lanes.ts";
 
 /** raised[row] := codes[row] + base, 32 bits each. */
@@ -18,7 +20,7 @@ function raiseInto<T>(codes: usize, rows: u32, base: u32, raised: usize): void {
     store<u32>(raised, <u32>load<T>(codes) + base);
 }
 
-/** Four codes as lanes of 32 bits. */
+/** Loads four codes as lanes of 32 bits. */
 @inline
 function fourOf<T>(codes: usize): v128 {
   if (sizeof<T>() == 1) return i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(v128.load32_zero(codes)));
@@ -26,7 +28,10 @@ function fourOf<T>(codes: usize): v128 {
   return v128.load(codes);
 }
 
-/** Sets marks[group × codeCount + code] to 1 for every selected row. */
+/**
+ * Sets marks[group × codeCount + code] to 1 for the group and the code of each selected row. A selection of 0 selects
+ * all rows.
+ */
 export function markPairs(
   groups: usize,
   groupWidth: u32,

@@ -6,13 +6,13 @@
  * Reads may pass the end of the text by at most 15 bytes.
  */
 
-/** Where the message that is being split begins. */
+/** Address at which the message that is being split begins. */
 let start: usize = 0;
-/** Where it ends. */
+/** Address at which this message ends. */
 let end: usize = 0;
-/** The hash of its static text so far. */
+/** Hash of the message's text up to `staticFrom`, with the byte 0xff for each variable. */
 let hash: u64 = 0;
-/** Behind the last variable: static text from here on is not hashed yet. */
+/** Address behind the message's last variable so far. Static text from here on is not hashed yet. */
 let staticFrom: usize = 0;
 
 let textAt: usize = 0;
@@ -32,7 +32,7 @@ let templates: u32 = 0;
 const multiplier: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /**
- * Sets where results are written: a code a row, the number of each row's first variable (and one entry more), and the
+ * Sets where results are written: a code for each row; the number of each row's first variable, and one entry more; the
  * start and the end of each variable.
  */
 export function setSplitTarget(codes: usize, base: usize, starts: usize, ends: usize): void {
@@ -92,8 +92,9 @@ export function splitVariables(): u32 {
  * templates.
  */
 function findVariables(): bool {
-  // A token that continues from the block before: where it began (0: there is none), and whether it has had a digit.
+  // Address of the token that continues from the block before, or 0 where there is none.
   let open: usize = 0;
+  // Whether that token has had a digit.
   let openDigit = false;
   for (let at = start; at < end; at += 64) {
     let tokens: u64 = 0;
@@ -181,7 +182,7 @@ function put(from: usize, to: usize): void {
   staticFrom = to;
 }
 
-/** Adds the bytes from the last variable to `to` to the hash. */
+/** Hashes the static text from the last variable to `to`. */
 @inline
 function hashStatic(to: usize): void {
   let at = staticFrom;
@@ -196,7 +197,7 @@ function hashStatic(to: usize): void {
   hash ^= hash >> 32;
 }
 
-/** The template's code for the row that was split last; a new template is added to the tables. */
+/** Returns the template's code for the row that was split last. A new template is added to the tables. */
 function codeOf(row: u32): u32 {
   let slot = (<u32>(hash >> 32) ^ <u32>hash) & tableMask;
   for (;;) {

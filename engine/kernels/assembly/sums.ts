@@ -3,7 +3,7 @@ import { bitsFrom } from "./lanes.ts";
 import { table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage } from "./page.ts";
 
-/** Up to so many groups have tables of their own, as in `counts.ts`. */
+/** Up to this many groups have tables of their own, as in `counts.ts`. */
 const tabledMax: u32 = 2048;
 
 /**
