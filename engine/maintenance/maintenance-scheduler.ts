@@ -21,6 +21,7 @@ import {
 import type { EncoderThreads } from "./encoder-threads.ts";
 import type {
   CollectGarbageTask,
+  ConfirmSealTask,
   InspectAnswer,
   MaintenanceTask,
   MergeAnswer,
@@ -65,6 +66,8 @@ export class MaintenanceScheduler {
   #lastWork: Promise<void> = Promise.resolve();
   #isBusy = false;
   #waiters: (() => void)[] = [];
+  /** Partitions whose last seal failed, or is running. What it has stored is not known. */
+  readonly #failedSeals = new Set<Partition>();
   /** The Failure that the last piece of work threw; undefined where it threw none. */
   failure: Failure | undefined;
   #retryAtMs = 0;
@@ -198,9 +201,29 @@ export class MaintenanceScheduler {
   async #eachPartition(work: (partition: Partition) => Promise<void>): Promise<void> {
     const failures: unknown[] = [];
     for (const partition of this.#options.catalog.partitions()) {
-      await work(partition).catch((error: unknown) => failures.push(error));
+      await this.#confirmSeal(partition)
+        .then(() => work(partition))
+        .catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  /**
+   * Finds out what the last seal of a partition left on disk, where it failed. Without this, rows that it did store
+   * would be sealed a second time, together with rows that came later.
+   */
+  async #confirmSeal(partition: Partition): Promise<void> {
+    if (!this.#failedSeals.has(partition)) return;
+    const { dir, day } = partition;
+    const manifest = await this.#runRepairing<Manifest>(partition, async () => ({
+      ...{ kind: "confirm-seal", dir, day },
+      arrivalSealed: partition.manifest.arrivalSealed,
+    }));
+    if (manifest.arrivalSealed > partition.manifest.arrivalSealed) {
+      partition.manifest = removeQuarantined(manifest, partition.manifest);
+      partition.parts = partition.parts.filter((part) => part.arrivalMax > manifest.arrivalSealed);
+    }
+    this.#failedSeals.delete(partition);
   }
 
   /**
@@ -209,7 +232,7 @@ export class MaintenanceScheduler {
    */
   async #runRepairing<T>(
     partition: Partition,
-    makeTask: () => Promise<SealTask | MergeTask | CollectGarbageTask>,
+    makeTask: () => Promise<SealTask | ConfirmSealTask | MergeTask | CollectGarbageTask>,
   ): Promise<T> {
     const run = async () => {
       const task = await makeTask();
@@ -276,12 +299,14 @@ export class MaintenanceScheduler {
     if (sealed.length === 0) return;
     const { dir, day } = partition;
     const arrivalSealed = sealed.reduce((most, part) => Math.max(most, part.arrivalMax), 0);
+    this.#failedSeals.add(partition);
     const manifest = await this.#runRepairing<Manifest>(partition, async () => {
       const chunks = await encoders.encode(partition.signal, groups);
       return { kind: "seal", dir, day, chunks, arrivalSealed };
     });
     partition.manifest = removeQuarantined(manifest, partition.manifest);
     partition.parts = partition.parts.filter((part) => !sealed.includes(part));
+    this.#failedSeals.delete(partition);
     const unsealed = catalog
       .parts()
       .reduce((least, part) => Math.min(least, part.arrivalMin), journal.arrivalMax + 1);

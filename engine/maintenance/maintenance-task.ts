@@ -62,6 +62,13 @@ export interface InspectTask extends PartitionTask {
   kind: "inspect" | "repair";
 }
 
+/** Finds out what a seal that failed left in the partition, and makes that durable. Answer: the `Manifest`. */
+export interface ConfirmSealTask extends PartitionTask {
+  kind: "confirm-seal";
+  /** Up to which arrival number rows were sealed before. */
+  arrivalSealed: number;
+}
+
 /** Removes a partition's folder. No answer. */
 interface DropTask {
   kind: "drop";
@@ -74,4 +81,11 @@ export interface InspectAnswer {
   damage: DamageReport[];
 }
 
-export type MaintenanceTask = PartsTask | SealTask | MergeTask | CollectGarbageTask | InspectTask | DropTask;
+export type MaintenanceTask =
+  | PartsTask
+  | SealTask
+  | ConfirmSealTask
+  | MergeTask
+  | CollectGarbageTask
+  | InspectTask
+  | DropTask;

@@ -32,6 +32,7 @@ import { addLosses, repairPartition } from "../partition/repair.ts";
 import { compact, compactAndPack } from "./compact-parts.ts";
 import type {
   CollectGarbageTask,
+  ConfirmSealTask,
   InspectAnswer,
   InspectTask,
   MergeAnswer,
@@ -67,6 +68,18 @@ export async function sealChunks(task: SealTask): Promise<Manifest> {
     arrivalSealed: Math.max(manifest.arrivalSealed, task.arrivalSealed),
   };
   await writeManifest(task.dir, next);
+  return next;
+}
+
+/**
+ * Returns the manifest as a failed seal left it. A manifest that names new chunks may be visible and not yet durable,
+ * so it is written anew: otherwise a crash could take the chunks back after their rows have left the journal.
+ */
+export async function confirmSeal({ dir, day, arrivalSealed }: ConfirmSealTask): Promise<Manifest> {
+  const { manifest = emptyManifest(day) } = await readManifest(dir);
+  if (manifest.arrivalSealed <= arrivalSealed) return manifest;
+  const next = { ...manifest, version: manifest.version + 1 };
+  await writeManifest(dir, next);
   return next;
 }
 

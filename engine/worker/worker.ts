@@ -12,6 +12,7 @@ import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
 import {
   collectGarbage,
   compactParts,
+  confirmSeal,
   dropPartition,
   encodeParts,
   inspectPartition,
@@ -90,6 +91,8 @@ function dispatch(task: WorkerTask): unknown {
       return encodeParts(task);
     case "seal":
       return sealChunks(task);
+    case "confirm-seal":
+      return confirmSeal(task);
     case "merge":
       return mergeChunks(task);
     case "collect-garbage":

@@ -31,10 +31,16 @@ async function open({ dir, retentionAgeMs, nowMs: clockMs }: Command & { do: "op
     log: ({ level, message }) => {
       if (level !== "info") events.push(`${level}: ${message}`);
     },
-    ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
+    ...(retentionAgeMs === undefined ? {} : { retentionAgeMs, retentionBeforeMs: clockMs ?? nowMs }),
   });
   const opened = store;
-  state = await openState(join(dir, "control"), { checkFolder: () => opened.checkFolder() });
+  try {
+    state = await openState(join(dir, "control"), { checkFolder: () => opened.checkFolder() });
+  } catch (error) {
+    store = undefined;
+    await opened.close();
+    throw error;
+  }
   return { events };
 }
 
