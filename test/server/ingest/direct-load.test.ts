@@ -84,7 +84,7 @@ test("refuses a folder that a server has open", async () => {
   try {
     const { code, out, err } = await ingest(write(1));
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toMatch(/is in use by process \d+: stop it first, or use another folder\n$/);
+    expect(err).toMatch(/is in use by process \d+ on \S+: stop it first, or use another folder\n$/);
   } finally {
     await store.close();
   }
