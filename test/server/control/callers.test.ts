@@ -28,6 +28,7 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   [open, "GET", "/ready"],
   [open, "GET", "/openapi.json"],
   [open, "GET", "/docs"],
+  [open, "GET", "/api/v1/server-proof"],
   [readers, "GET", "/metrics"],
   [admins, "POST", "/api/v1/backup"],
   ...["logs", "timeseries", "patterns", "traces", "histogram", "fields", "values"].map(
