@@ -3,6 +3,10 @@
  * and `<name>_count`.
  */
 
+import type { Sample } from "../../engine/index.ts";
+import { RowProblem } from "./json/json-row.ts";
+import { histogramBucketsMax, histogramLabelCopiesMax } from "./limits.ts";
+
 /**
  * Counts by bucket: `counts[i]` counts the values in (bounds[i - 1], bounds[i]]; the last bucket has no upper bound.
  */
@@ -14,7 +18,7 @@ export interface Buckets {
 }
 
 /** One value of one of the series that a histogram becomes. */
-export interface HistogramValue {
+interface HistogramValue {
   /** Appended to the metric's name. */
   suffix: "_bucket" | "_sum" | "_count";
   /** The bucket's upper bound, for `_bucket` only. */
@@ -23,10 +27,28 @@ export interface HistogramValue {
 }
 
 /**
- * The values of one histogram. `sum` is undefined where none was sent. Bucket values are cumulative; the last one is
- * the total.
+ * The samples of one histogram; `shared` is what they have in common. `sum` is undefined where none was sent. Bucket
+ * values are cumulative; the last one is the total. Throws RowProblem where there are too many buckets.
  */
-export function toClassicValues({ bounds, counts }: Buckets, sum: number | undefined): HistogramValue[] {
+export function toClassicSamples(
+  shared: Omit<Sample, "value">,
+  buckets: Buckets,
+  sum: number | undefined,
+): Sample[] {
+  const { length } = buckets.counts;
+  const labels = Object.keys(shared.labels).length;
+  if (length > histogramBucketsMax || length * labels > histogramLabelCopiesMax) {
+    throw new RowProblem("field", `a histogram of ${length} buckets with ${labels} labels is too large`);
+  }
+  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
+    ...shared,
+    name: shared.name + suffix,
+    labels: le === undefined ? shared.labels : { ...shared.labels, le },
+    value,
+  }));
+}
+
+function toClassicValues({ bounds, counts }: Buckets, sum: number | undefined): HistogramValue[] {
   const values: HistogramValue[] = [];
   let total = 0;
   for (const [i, count] of counts.entries()) {

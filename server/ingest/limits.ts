@@ -23,6 +23,31 @@ export const decodeWaitingBytesMax = 256 * MiB;
 export const refusedRowsListed = 100;
 /** Depth to which nested objects become attributes. Deeper ones stay JSON text, as in svcQL. */
 export const flatDepthMax = 32;
+/**
+ * UTF-16 units of the JSON text of one row of an unusual shape. JSON.parse cannot be interrupted; it makes up to 20
+ * times as many bytes of objects.
+ */
+export const jsonRowLengthMax = 16 * MiB;
+/** A JSON body up to this size is parsed without its values being counted before. */
+export const jsonBodyUncountedBytesMax = 16 * MiB;
+/**
+ * Values (commas and opening brackets) in a JSON body that is parsed as a whole, each up to 60 bytes in memory. Most
+ * telemetry has one value in 10 bytes or more.
+ */
+export const jsonValuesMax = 16_777_216;
+/**
+ * Length of the name of an object whose members become attributes, with the names around it. The engine takes no longer
+ * attribute key, and each member copies the name.
+ */
+export const flatNameLengthMax = 1 * KiB;
+/** Attributes that rows share: rows with more are refused before they copy them. The engine takes no more in one row. */
+export const sharedAttributesMax = 1_000;
+/** Bytes charged for an attribute that rows share, besides its text: copying one costs as much as copying these bytes. */
+export const sharedAttributeCost = 32;
+/** Buckets of one histogram: each becomes a sample. Senders keep some hundred. */
+export const histogramBucketsMax = 10_000;
+/** Buckets times labels of one histogram: each of its samples has a copy of the labels. */
+export const histogramLabelCopiesMax = 1_000_000;
 /** Characters of an idempotency key. Hundreds of thousands of keys are kept in memory. */
 export const idempotencyKeyLengthMax = 256;
 /**

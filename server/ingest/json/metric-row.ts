@@ -7,7 +7,7 @@ import {
   type ExponentialHistogram,
   type ExponentialRange,
   toClassicBuckets,
-  toClassicValues,
+  toClassicSamples,
 } from "../histogram.ts";
 import {
   attributesOf,
@@ -83,12 +83,7 @@ function makeHistogramSamples(shared: Shared, buckets: Buckets, json: JsonFields
     throw makeFieldProblem("count", expected, json.count);
   }
   const sum = isGiven(json.sum) ? readNumber(json.sum, "sum") : undefined;
-  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
-    ...shared,
-    name: shared.name + suffix,
-    labels: le === undefined ? shared.labels : { ...shared.labels, le },
-    value,
-  }));
+  return toClassicSamples(shared, buckets, sum);
 }
 
 function readType({ type }: JsonFields): Type {

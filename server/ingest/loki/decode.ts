@@ -3,7 +3,9 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
-import { type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
+import { checkSharedAttributes, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
+import { checkJsonSize } from "../json/json-size.ts";
+import { sharedAttributeCost } from "../limits.ts";
 import { makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
@@ -74,9 +76,10 @@ function readJsonEntry(value: unknown, path: string): Entry {
   return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
 }
 
-function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: () => Entry): void {
+function addEntry(sink: RowSink, { labels, count, copyCost }: Labels, read: () => Entry): void {
   try {
-    sink.countRepeatedBytes(labelUnits);
+    checkSharedAttributes(count);
+    sink.countRepeatedBytes(copyCost);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
     const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
@@ -87,17 +90,19 @@ function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: ()
   }
 }
 
-/** Labels of a stream, and their length in UTF-16 units, which every entry copies. */
+/** Labels of a stream, and the bytes that each entry is charged for its copy of them. */
 interface Labels {
   labels: Readonly<Texts>;
-  units: number;
+  count: number;
+  copyCost: number;
 }
 
 function addServiceName(labels: Texts): Labels {
   const name = agentServiceName(labels);
   if (name !== undefined) labels[serviceKey] = name;
-  const units = Object.entries(labels).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
-  return { labels, units };
+  const entries = Object.entries(labels);
+  const units = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0);
+  return { labels, count: entries.length, copyCost: units + entries.length * sharedAttributeCost };
 }
 
 /** A wrong stream makes the whole body wrong: turns RowProblem into Refusal 400. */
@@ -111,6 +116,7 @@ function refuseBodyOnProblem<T>(read: () => T): T {
 
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
+  checkJsonSize(body);
   const text = body.toString("utf8");
   try {
     // Times that are sent as numbers have more digits than JSON.parse keeps.

@@ -1,13 +1,13 @@
 /** Turns OTLP metrics in JSON form into samples, by the point types of OpenTelemetry's data model. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
-import { type Buckets, type ExponentialRange, toClassicBuckets, toClassicValues } from "../histogram.ts";
+import { type ExponentialRange, toClassicBuckets, toClassicSamples } from "../histogram.ts";
 import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
-  copyAttributes,
+  beginRecord,
   doubleOf,
   integerOf,
   stringOf,
@@ -68,7 +68,7 @@ function makePointSamples(
   base: Attributes,
   sink: SampleSink,
 ): Sample[] {
-  const attributes = copyAttributes(base);
+  const attributes = beginRecord(base);
   addAttributes(attributes, point.attributes, "attributes");
   const time = isGiven(point.timeUnixNano) ? integerOf(point.timeUnixNano, "timeUnixNano") : 0n;
   const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
@@ -95,7 +95,7 @@ function makeHistogramSamples(point: JsonFields, shared: Shared): Sample[] {
   if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
     throw new RowProblem("field", "explicitBounds must ascend");
   }
-  return makeBucketSamples(shared, { bounds, counts }, readSum(point));
+  return toClassicSamples(shared, { bounds, counts }, readSum(point));
 }
 
 function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
@@ -110,16 +110,7 @@ function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
     positive: readRange(point.positive, "positive"),
     negative: readRange(point.negative, "negative"),
   });
-  return makeBucketSamples(shared, buckets, readSum(point));
-}
-
-function makeBucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
-  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
-    ...shared,
-    name: shared.name + suffix,
-    labels: le === undefined ? shared.labels : { ...shared.labels, le },
-    value,
-  }));
+  return toClassicSamples(shared, buckets, readSum(point));
 }
 
 function makeSummarySamples(point: JsonFields, shared: Shared): Sample[] {

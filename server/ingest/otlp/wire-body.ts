@@ -7,6 +7,7 @@ import { RowRanges } from "../../../engine/index.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { BodyBuffer } from "../body-buffer.ts";
 import { RowProblem } from "../json/json-row.ts";
+import { sharedAttributeCost } from "../limits.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
@@ -16,9 +17,6 @@ import { WireAttributes } from "./wire-attributes.ts";
 const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, records: 0x12 } as const;
 const resourceAttributesTag = 0x0a;
 const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
-
-/** Bytes charged for an attribute besides its text. */
-const attributeCost = 32;
 
 /** What a record is read with. */
 export interface WireTools {
@@ -112,9 +110,9 @@ export class WireBody {
     attributes.putAll(this.#resource);
     scanner.at = scope.from;
     this.#readScope(scope.to);
-    this.#sharedBytes = shared.attributes * attributeCost;
+    this.#sharedBytes = shared.attributes * sharedAttributeCost;
     for (let i = 0; i < shared.attributes; i++) this.#sharedBytes += shared.to[i]! - shared.from[i]!;
-    sink.countRepeatedBytes(shared.attributes * attributeCost);
+    sink.countRepeatedBytes(shared.attributes * sharedAttributeCost);
   }
 
   #readScope(end: number): void {

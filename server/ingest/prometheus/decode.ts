@@ -2,7 +2,7 @@
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { toClassicValues } from "../histogram.ts";
+import { toClassicSamples } from "../histogram.ts";
 import { RowProblem } from "../json/json-row.ts";
 import { makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
@@ -121,14 +121,7 @@ function addSeries(
 function makeHistogramSamples(series: Series, histogram: WireHistogram): Sample[] {
   const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
   const timeNs = nanosOf(histogram.timestamp);
-  return toClassicValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({
-    ...series,
-    type,
-    timeNs,
-    name: series.name + suffix,
-    labels: le === undefined ? series.labels : { ...series.labels, le },
-    value,
-  }));
+  return toClassicSamples({ ...series, type, timeNs }, bucketsOf(histogram), histogram.sum);
 }
 
 function nanosOf(ms: Long): bigint {
