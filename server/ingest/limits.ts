@@ -17,7 +17,21 @@ export const ingestKeysMax = 131_072;
 export const decodeGroupBytes = 1 * MiB;
 /** Bodies in one message to a decoding thread. */
 export const decodeGroupBodies = 64;
-/** Bytes of bodies that wait for a decoding thread. Above it the answer is 503 rather than a long wait. */
+/**
+ * Time in which a thread decodes a group of bodies; then it is ended and replaced. The largest body of the slowest format
+ * takes 14 s on one core (128 MiB of OTLP in JSON), and less than this where others use the core as well.
+ */
+export const decodeMsMax = 30_000;
+/** Heap of one decoding thread: the objects of the largest body, of any format that is parsed as a whole. */
+export const decodeHeapMiB = 2_048;
+/** A sender with a group of bodies that took longer than this counts as slow: a group of usual bodies takes 10 ms. */
+export const slowDecodeMs = 2_000;
+/** For this time a sender counts as slow. All slow senders together leave one decoding thread to the others. */
+export const slowSenderMs = 60_000;
+/**
+ * Bytes of bodies that wait for a decoding thread. Above it the answer is 503 rather than a long wait. A sender has no
+ * more waiting than it leaves free.
+ */
 export const decodeWaitingBytesMax = 256 * MiB;
 /** Refused rows that an answer lists. Their count is always complete. */
 export const refusedRowsListed = 100;

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
-import { parseExact } from "../json/exact-json.ts";
+import { parseExact, stringifyExact } from "../json/exact-json.ts";
 import { checkSharedAttributes, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import { checkJsonSize } from "../json/json-size.ts";
 import { sharedAttributeCost } from "../limits.ts";
@@ -140,7 +140,8 @@ function textsOf(value: unknown, path: string): Texts {
     throw new Refusal(400, makeFieldProblem(path, "an object of strings", value).message);
   }
   for (const [key, text] of Object.entries(value)) {
-    if (text !== null) texts[key] = typeof text === "object" ? JSON.stringify(text) : String(text);
+    if (text !== null)
+      texts[key] = typeof text === "object" ? stringifyExact(text, () => undefined) : String(text);
   }
   return texts;
 }

@@ -108,3 +108,10 @@ test("a histogram of many buckets with many labels is refused before its samples
   });
   expect(decoded.ok && decoded.refused[0]?.reason).toContain("9001 buckets with 900 labels is too large");
 });
+
+test("loki: a list of numbers beyond 2^53 among the labels keeps its digits", () => {
+  const body =
+    '{"streams":[{"stream":{"a":[1,12345678901234567890]},"values":[["1000000000000000000","a"]]}]}';
+  const decoded = decodeLogs("loki json", body);
+  expect(decoded.ok && decoded.batch.rows).toBe(1);
+});
