@@ -1,7 +1,6 @@
 /** Bodies whose decoding could take quadratic time or more: the work stays in proportion to their size. */
 
 import { expect, test } from "vitest";
-import { ActiveSeriesCounter } from "../../../engine/metrics/active-series.ts";
 import { type BodyFormat, type DecodedBody, decodeBody } from "../../../server/index.ts";
 import { makePlainTask } from "./decode-task.ts";
 
@@ -96,13 +95,15 @@ test("a large body is parsed only where its values fit into memory", () => {
   expect(decoded).toMatchObject({ ok: false, status: 413 });
 });
 
+const noSeries = { day: 0, slots: new BigInt64Array(64), counts: new Int32Array(2) };
+
 test("a histogram of many buckets with many labels is refused before its samples are made", () => {
   const labels = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`l${i}`, "a"]));
   const bounds = Array.from({ length: 9_000 }, (_, i) => i);
   const row = { name: "m", type: "histogram", labels, bounds, counts: [...bounds, 1] };
   const decoded = decodeBody({
     ...makePlainTask(Buffer.from(`${JSON.stringify(row)}\n`.repeat(100))),
-    content: { signal: "metrics", activeSeries: new ActiveSeriesCounter(10, 0).tables(0) },
+    content: { signal: "metrics", activeSeries: { seriesMax: 10, today: noSeries, yesterday: noSeries } },
     format: "json lines",
     arrivalMs: 1e12,
   });
