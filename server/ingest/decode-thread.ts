@@ -35,15 +35,16 @@ export class DecodeThread {
     });
     this.ready = new Promise((resolve) => {
       this.#worker.on("message", (answer: DecodeAnswer) => {
-        if (answer === "ready") resolve();
-        else this.#settle({ ended: false, results: answer });
+        if (answer === "ready") {
+          this.#worker.unref();
+          resolve();
+        } else this.#settle({ ended: false, results: answer });
       });
     });
     this.#worker.on("error", (error: NodeJS.ErrnoException) => {
       void this.end(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : error);
     });
     this.#worker.on("exit", () => void this.end(new Error("a decoding thread ended by itself")));
-    this.#worker.unref();
   }
 
   /** Decodes a group on a thread that is ready. The thread is ended where that takes longer than `msMax`. Never rejects. */
@@ -53,7 +54,7 @@ export class DecodeThread {
     });
     const timer = setTimeout(() => void this.end("time"), msMax);
     Atomics.store(this.#position, 0, 0);
-    // Only a thread that works keeps the process alive.
+    // Only a thread that loads its program or works keeps the process alive: bodies may wait for it.
     this.#worker.ref();
     this.#worker.postMessage(
       tasks,
