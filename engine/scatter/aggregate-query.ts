@@ -9,11 +9,11 @@ import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
 import type { AggregatedPoints, AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import { checkCaps } from "../plan/query-control.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
 import type { TextVector } from "../vector/text.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
-/** Groups merged before other work of the thread may run: a few milliseconds. */
+/** Groups or points merged before other work of the thread may run: a few milliseconds. */
 const groupsATurn = 16_384;
 /** Width of the narrowest bucket. */
 const bucketNsMin = 1_000_000n;
@@ -54,12 +54,13 @@ async function mergeAnswers(
   for (const answer of answers) {
     const numberOf = new Uint32Array(answer.groups);
     for (let group = 0; group < numberOf.length; group++) {
-      if (group % groupsATurn === groupsATurn - 1) await setImmediate();
+      if (group % groupsATurn === groupsATurn - 1) await letOthersRun(control);
       numberOf[group] = findGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
     }
     const { points } = answer;
     const places = new Uint32Array(points.groups.length);
     for (let i = 0; i < places.length; i++) {
+      if (i % groupsATurn === groupsATurn - 1) await letOthersRun(control);
       places[i] = table.findOrAdd(numberOf[points.groups[i]!]!, points.buckets[i]!);
     }
     states.merge(answer.states, places, table.count);
@@ -68,6 +69,12 @@ async function mergeAnswers(
   }
   const points = { ...table.finish(), values: states.values(table.count) };
   return { groups: groups.count, labels: groups.finish(), points };
+}
+
+/** Lets other work of the thread run. Throws Failure "cancelled" or "deadline". */
+async function letOthersRun(control: QueryControl): Promise<void> {
+  await setImmediate();
+  checkControl(control);
 }
 
 export function findGroup(groups: GroupTable, texts: TextVector, from: number, fields: number): number {

@@ -13,6 +13,7 @@ import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { AggregatedPoints, Points } from "../plan/aggregation.ts";
 import type { RangeSelection } from "../plan/filter.ts";
+import { checkControl, type QueryControl } from "../plan/query-control.ts";
 import {
   increaseAgeNsMax,
   type MetricName,
@@ -40,6 +41,9 @@ import {
   sumScanStatistics,
 } from "./scatter-gather.ts";
 
+/** Label lists numbered between two looks at the deadline: some milliseconds. */
+const listsPerCheck = 16_384;
+
 /** Throws Failure "input". */
 export async function querySamples(
   context: QueryContext,
@@ -61,7 +65,9 @@ export async function querySamples(
     points.kind === "own" ? [{ ...rest, part: points.part }] : [],
   );
   const answered =
-    own.length > 0 ? concatSingleSeries(own, caps) : mergeSeriesPoints({ groupBy, aggregate }, answers, caps);
+    own.length > 0
+      ? concatSingleSeries(own, caps)
+      : mergeSeriesPoints({ groupBy, aggregate }, answers, control);
   return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
@@ -92,8 +98,9 @@ function concatSingleSeries(
 function mergeSeriesPoints(
   { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
   answers: readonly SampleAnswer[],
-  caps: GroupCaps,
+  control: QueryControl,
 ): AggregatedPoints {
+  const caps = groupCapsOf(control);
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const groups = new GroupTable(fields, caps);
   let groupsOfAnswers = 0;
@@ -101,14 +108,14 @@ function mergeSeriesPoints(
     if (points.kind !== "gathered") return [];
     const isWanted = groupsWithPoints(points.part.groups, count);
     groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
-    return [{ points: points.part, groupOf: numberLists(groups, labels, fields, isWanted), texts }];
+    return [{ points: points.part, groupOf: numberLists(groups, labels, fields, isWanted, control), texts }];
   });
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: isApart ? concatPoints(aggregate, parts) : mergePoints(aggregate, parts, caps),
+    points: isApart ? concatPoints(aggregate, parts) : mergePoints(aggregate, parts, control),
   };
 }
 
@@ -135,11 +142,17 @@ function concatPoints(aggregate: SampleAggregate, parts: readonly PointsPart[]):
   return { groups, buckets, values: [values] };
 }
 
-function mergePoints(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: GroupCaps): Points {
-  const texts = new GroupTable(1, caps);
+function mergePoints(
+  aggregate: SampleAggregate,
+  parts: readonly PointsPart[],
+  control: QueryControl,
+): Points {
+  const texts = new GroupTable(1, groupCapsOf(control));
   const table = new SeriesPoints(aggregate);
   for (const { points, groupOf, texts: own } of parts) {
-    table.merge(points, groupOf, numberLists(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
+    const isWanted = new Uint8Array(textCount(own)).fill(1);
+    table.merge(points, groupOf, numberLists(texts, own, 1, isWanted, control));
+    checkControl(control);
   }
   const gathered = table.finish();
   const { groups, buckets } = gathered;
@@ -183,6 +196,7 @@ async function countBy(
   const counts = new Map<string, number>();
   for (const { texts, counts: own } of answers) {
     for (let i = 0; i < own.length; i++) {
+      if (i % listsPerCheck === 0) checkControl(control);
       const text = textAt(texts, i);
       counts.set(text, (counts.get(text) ?? 0) + own[i]!);
     }
@@ -232,8 +246,10 @@ function numberLists(
   lists: TextVector,
   fields: number,
   isWanted: Uint8Array,
+  control: QueryControl,
 ): Uint32Array {
   return Uint32Array.from(isWanted, (wanted, list) => {
+    if (list % listsPerCheck === 0) checkControl(control);
     return wanted === 0 ? 0 : findGroup(table, lists, list * fields, fields);
   });
 }

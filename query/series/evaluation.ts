@@ -21,6 +21,12 @@ export interface EvaluationContext {
 
 /** Evaluates a plan. Throws a QueryError where operands do not match one to one, and what the store throws. */
 export async function evaluateSeries(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
+  const set = await evaluateOperation(plan, context);
+  await context.reader.deadline.yield();
+  return set;
+}
+
+async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
   switch (plan.kind) {
     case "scan":
       return context.reader.readSeries(plan);

@@ -46,19 +46,24 @@ function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: numbe
 }
 
 /**
- * The `count` of the `tied` series whose labels sort first. Only `count` keys are held at a time, as a million series
- * may be tied.
+ * The `count` of the `tied` series whose labels sort first. At most twice as many keys are held at a time, as a million
+ * series may be tied.
  */
 function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
-  const kept: { series: number; key: string }[] = [];
+  let kept: { series: number; key: string }[] = [];
+  let bound: string | undefined;
+  const keepLeast = () => {
+    kept.sort((a, b) => compareTexts(a.key, b.key));
+    kept = kept.slice(0, count);
+    bound = kept.at(-1)?.key;
+  };
   for (const series of tied) {
     const key = labelKeyOf(set, series);
-    if (kept.length === count && key >= kept.at(-1)!.key) continue;
-    let at = kept.length;
-    while (at > 0 && kept[at - 1]!.key > key) at--;
-    kept.splice(at, 0, { series, key });
-    if (kept.length > count) kept.pop();
+    if (bound !== undefined && key >= bound) continue;
+    kept.push({ series, key });
+    if (kept.length === 2 * count) keepLeast();
   }
+  keepLeast();
   return kept.map(({ series }) => series);
 }
 

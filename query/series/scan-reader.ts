@@ -11,10 +11,10 @@ import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/sc
 import type { TopSeries } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
 import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/buckets.ts";
-import { deductElapsedTime } from "../time/deadline.ts";
+import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRangeNs, toRangeNs } from "../time/range.ts";
 import { selectTopSeries } from "./ranking.ts";
-import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
+import { checkLabelReads, type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
 
 /** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
 const rankedSeriesMax = 100;
@@ -43,6 +43,8 @@ export class ScanReader {
   readonly #buckets: TimeBuckets;
   readonly #limits: QueryLimits | undefined;
   readonly #startedAtMs = performance.now();
+  /** The deadline of what is done with the series that were read. */
+  readonly deadline: WorkDeadline;
   /** Results of the scans that were started, by index of the scan. */
   readonly #results = new Map<number, Promise<AggregateResult>>();
 
@@ -51,6 +53,7 @@ export class ScanReader {
     this.#scans = scans;
     this.#buckets = buckets;
     this.#limits = limits;
+    this.deadline = new WorkDeadline(this.#startedAtMs, limits);
   }
 
   /**
@@ -59,7 +62,7 @@ export class ScanReader {
    */
   async readSeries({ scan: index, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
     const scan = this.#scans[index]!;
-    const set = toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
+    const set = this.#toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
     return perSecond ? this.#divideBySeconds(set) : set;
   }
 
@@ -80,7 +83,7 @@ export class ScanReader {
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "limit") throw error;
       const whole = await this.#aggregate(of.scan, scan, "whole");
-      const ranked = selectTopSeries(plan, toLabelledSeries(scan, whole, of.aggregate));
+      const ranked = selectTopSeries(plan, this.#toLabelledSeries(scan, whole, of.aggregate));
       if (ranked.order.length > rankedSeriesMax) throw error;
       const filter: Filter = {
         kind: "or",
@@ -89,8 +92,20 @@ export class ScanReader {
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
       const narrowed = { ...scan, steps };
       const result = await this.#aggregate(of.scan, narrowed, "bucket");
-      return selectTopSeries(plan, toLabelledSeries(narrowed, result, of.aggregate));
+      return selectTopSeries(plan, this.#toLabelledSeries(narrowed, result, of.aggregate));
     }
+  }
+
+  /** The series of a result. Reading their labels throws once the deadline has passed. */
+  #toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number): SeriesSet {
+    const set = Array.isArray(scan.groupBy)
+      ? toSeriesSet(
+          result,
+          scan.groupBy.map(({ label }) => label),
+          aggregate,
+        )
+      : toSeriesSetOfPairs(result);
+    return checkLabelReads(set, () => this.deadline.countRead());
   }
 
   #readOnce(index: number, scan: Scan): Promise<AggregateResult> {
@@ -161,12 +176,6 @@ export class ScanReader {
     );
     return { ...set, values };
   }
-}
-
-function toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number): SeriesSet {
-  if (!Array.isArray(scan.groupBy)) return toSeriesSetOfPairs(result);
-  const names = scan.groupBy.map(({ label }) => label);
-  return toSeriesSet(result, names, aggregate);
 }
 
 /**

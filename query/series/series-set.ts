@@ -44,6 +44,26 @@ export function toSeriesSet(
   };
 }
 
+/** Calls `onRead` before each label, or key of all labels, of a series is read. */
+export function checkLabelReads(set: SeriesSet, onRead: () => void): SeriesSet {
+  const { labelOf, keyOf } = set;
+  return {
+    ...set,
+    labelOf: (series, name) => {
+      onRead();
+      return labelOf(series, name);
+    },
+    ...(keyOf === undefined
+      ? {}
+      : {
+          keyOf: (series) => {
+            onRead();
+            return keyOf(series);
+          },
+        }),
+  };
+}
+
 /** Indexes of the series that have a point. A group without points is no series. */
 function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
   const order = new Uint32Array(starts.length - 1);

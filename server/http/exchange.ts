@@ -1,8 +1,8 @@
 /** One request and its answer on a socket. */
 
 import type { Reply, Stream } from "../api/route.ts";
-import type { ByteBudget } from "../throttle/byte-budget.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
+import type { Budget } from "../throttle/shared-budget.ts";
 import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
@@ -41,7 +41,8 @@ type BodyState = "none" | "unread" | "reading" | "complete";
  */
 export class Exchange {
   readonly #res: HttpResponse;
-  readonly #budget: ByteBudget;
+  /** The part of the sender in the bytes of all bodies; set before the body is read. */
+  #budget: Budget | undefined;
   readonly #abort = new AbortController();
   #body: BodyState;
   #bytesHeld = 0;
@@ -49,9 +50,8 @@ export class Exchange {
   #hasEnded = false;
   #resume: (() => void) | null = null;
 
-  constructor(res: HttpResponse, head: Head, budget: ByteBudget) {
+  constructor(res: HttpResponse, head: Head) {
     this.#res = res;
-    this.#budget = budget;
     this.#body = hasBody(head) ? "unread" : "none";
     res.onAborted(() => {
       this.#isGone = true;
@@ -76,7 +76,7 @@ export class Exchange {
 
   /** Gives the body's bytes back to the budget; may be called twice. */
   release(): void {
-    this.#budget.give(this.#bytesHeld);
+    this.#budget?.give(this.#bytesHeld);
     this.#bytesHeld = 0;
   }
 
@@ -85,15 +85,17 @@ export class Exchange {
    * soon as more than `bytesMax` bytes are announced or received, 503 where the budget of all requests is spent, 408
    * after `bodyReceiveMsMax`.
    */
-  readBody(bytesMax: number, announced: number | null): Promise<Uint8Array<ArrayBuffer>> {
+  readBody(bytesMax: number, announced: number | null, budget: Budget): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body === "none") return Promise.resolve(new Uint8Array(0));
     if (announced !== null && announced > bytesMax) throw tooLarge(bytesMax);
     this.#body = "reading";
-    return new Promise((resolve, reject) => this.#receive(bytesMax, resolve, reject));
+    this.#budget = budget;
+    return new Promise((resolve, reject) => this.#receive(bytesMax, budget, resolve, reject));
   }
 
   #receive(
     bytesMax: number,
+    budget: Budget,
     resolve: (body: Uint8Array<ArrayBuffer>) => void,
     reject: (e: Error) => void,
   ): void {
@@ -111,7 +113,7 @@ export class Exchange {
     this.#res.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
       if (bytes > bytesMax) return stop(tooLarge(bytesMax));
-      if (!this.#budget.take(chunk.byteLength)) {
+      if (!budget.take(chunk.byteLength)) {
         return stop(tryLater("too much is being sent to the server just now; try again", 1));
       }
       this.#bytesHeld += chunk.byteLength;

@@ -4,9 +4,15 @@ import { KiB, MiB } from "../model/limits.ts";
 
 /** Bytes of a request's headers: room for a bearer token of an identity provider. */
 export const headerBytesMax = 16 * KiB;
-/** Bytes of all request bodies being received or processed: bounds memory under any number of clients. */
+/**
+ * Bytes of all request bodies being received or processed: bounds memory under any number of clients. The bodies of one
+ * caller have no more of them than they leave free.
+ */
 export const bodyBytesInFlightMax = 256 * MiB;
-/** Requests being answered; above it the answer is 503 at once, rather than after the deadline. */
+/**
+ * Requests being answered; above it the answer is 503 at once, rather than after the deadline. One caller has no more of
+ * them than it leaves free.
+ */
 export const requestsInFlightMax = 4_096;
 /** Bytes of a body that are discarded after an early refusal, so that simple clients get to read the answer. */
 export const lingerBytesMax = 128 * MiB;

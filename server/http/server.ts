@@ -7,9 +7,9 @@ import type { RefusedRequest } from "../control/audit.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { rateLimitKeyOf } from "../model/caller.ts";
-import { ByteBudget } from "../throttle/byte-budget.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { type Budget, SharedBudget } from "../throttle/shared-budget.ts";
 import { addressText, networkOf } from "./address.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";
@@ -47,7 +47,10 @@ export interface HttpServer {
 interface State {
   router: Router;
   options: HttpOptions;
-  budget: ByteBudget;
+  /** Bytes of the bodies of all requests. */
+  bodyBytes: SharedBudget;
+  /** Places of the requests that are being answered. */
+  places: SharedBudget;
   inFlight: Set<Exchange>;
   draining: boolean;
   /** Called when no request is in flight any more. */
@@ -64,7 +67,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const state: State = {
     router: makeRouter(options.routes),
     options,
-    budget: new ByteBudget(bodyBytesInFlightMax),
+    bodyBytes: new SharedBudget(bodyBytesInFlightMax),
+    places: new SharedBudget(requestsInFlightMax),
     inFlight: new Set(),
     draining: false,
     onIdle: null,
@@ -86,12 +90,12 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     }),
   };
   const { metrics } = options;
-  const { inFlight, budget } = state;
+  const { inFlight, bodyBytes } = state;
   metrics.gauge("svc_http_requests_in_flight", "HTTP requests being answered.", () => inFlight.size);
-  metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => budget.bytesHeld);
+  metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => bodyBytes.total);
   const listener = await listen(options.address, (res, req) => {
     const head = readHead(res, req);
-    const exchange = new Exchange(res, head, state.budget);
+    const exchange = new Exchange(res, head);
     void handle(state, head, exchange);
   });
   return {
@@ -111,7 +115,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   state.inFlight.add(exchange);
   let route: Route | undefined;
   let reply: Reply;
-  const requester = { by: presumeCaller(head) };
+  const requester: Requester = { by: presumeCaller(head), place: undefined };
   try {
     const match = findRoute(state, head);
     route = match.route;
@@ -134,6 +138,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   reply.onEnd?.();
   const status = exchange.gone ? "gone" : String(reply.status);
   state.requests.add(1, { route: route?.path ?? "none", status });
+  requester.place?.give(1);
   state.inFlight.delete(exchange);
   if (state.inFlight.size === 0) state.onIdle?.();
 }
@@ -161,6 +166,25 @@ function findRoute(state: State, head: Head): Match {
   return matchRoute(state.router, head.method, head.path);
 }
 
+/** Who is answered, and what the request holds until then. */
+interface Requester {
+  /** Null where no valid token was sent. */
+  by: Caller | null;
+  place: Budget | undefined;
+}
+
+/** Whom the body and the place of a request are counted for: the caller, or the network of one without a token. */
+function holderOf(caller: Caller, head: Head): string {
+  return caller.role === "anonymous" ? `network ${networkOf(head.address)}` : rateLimitKeyOf(caller);
+}
+
+/** Throws Refusal 503 where the holder has no less requests being answered than it leaves places for others. */
+function takePlace(state: State, holder: string, requester: Requester): void {
+  const place = state.places.of(holder);
+  if (!place.take(1)) throw tryLater("too many requests at once; try again", 1);
+  requester.place = place;
+}
+
 /**
  * Admits a request, reads its body and runs its route. Reading starts in the event-loop turn in which the request came:
  * bytes of the body that arrive before reading starts are lost.
@@ -170,10 +194,13 @@ async function answer(
   head: Head,
   exchange: Exchange,
   { route, params }: Match,
-  requester: { by: Caller | null },
+  requester: Requester,
 ): Promise<Reply> {
   const admitted = admit(state, head, route, requester);
-  const reading = readBody(route, head, exchange);
+  const holder =
+    admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
+  takePlace(state, holder, requester);
+  const reading = readBody(route, head, exchange, state.bodyBytes.of(holder));
   const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
   const body = await reading;
   const { method } = route;
@@ -198,7 +225,7 @@ function admit(
   { options, rate, failures }: State,
   head: Head,
   { permission }: Route,
-  requester: { by: Caller | null },
+  requester: Requester,
 ): Caller | Promise<Caller> {
   const clientNetwork = networkOf(head.address);
   const accept = (caller: Caller) => {
@@ -248,10 +275,15 @@ async function waitForCaller(
   }
 }
 
-async function readBody(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
-  if (route.body === null) return exchange.readBody(0, null).catch(refuseBody);
+async function readBody(
+  route: Route,
+  head: Head,
+  exchange: Exchange,
+  budget: Budget,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (route.body === null) return exchange.readBody(0, null, budget).catch(refuseBody);
   checkContentType(route.body.contentTypes, head);
-  return exchange.readBody(route.body.bytesMax, announcedBytes(head));
+  return exchange.readBody(route.body.bytesMax, announcedBytes(head), budget);
 }
 
 function refuseBody(): never {

@@ -96,4 +96,8 @@ export type DecodedBody =
 
 /** Small bodies go to a thread in groups: one message carries several. */
 export type DecodeTask = BodyTask[];
-export type DecodeResult = DecodedBody[];
+/** What became of one body; `fault` is the stack of an error in the decoder. */
+export type BodyResult = { decoded: DecodedBody } | { fault: string };
+export type DecodeResult = BodyResult[];
+/** What a decoding thread sends: once that it has loaded its program, then the result of each task. */
+export type DecodeAnswer = "ready" | DecodeResult;

@@ -1,9 +1,28 @@
-/** Entry point of a decoding thread: decodes the bodies that it gets, in order. */
+/** Entry point of a decoding thread: decodes the groups of bodies that it gets, in order. */
 
+import { parentPort, workerData } from "node:worker_threads";
 import { decodeBody } from "./decode.ts";
-import type { DecodeResult, DecodeTask } from "./decode-task.ts";
+import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask } from "./decode-task.ts";
+
+const position = workerData as Int32Array;
 
 /** Nothing is transferred back, since the batches' bytes are in shared memory. */
-export default function decodeBodies(task: DecodeTask): DecodeResult {
-  return task.map(decodeBody);
+parentPort!.on("message", (tasks: DecodeTask) => {
+  const results = tasks.map((task, i) => {
+    Atomics.store(position, 0, i);
+    return decodeOrReport(task);
+  });
+  parentPort!.postMessage(results);
+});
+
+const isReady: DecodeAnswer = "ready";
+parentPort!.postMessage(isReady);
+
+/** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */
+function decodeOrReport(task: BodyTask): BodyResult {
+  try {
+    return { decoded: decodeBody(task) };
+  } catch (error) {
+    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
 }

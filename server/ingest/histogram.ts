@@ -4,6 +4,8 @@
  */
 
 import type { Sample } from "../../engine/index.ts";
+import { RowProblem } from "./json/json-row.ts";
+import { histogramBucketsMax, histogramLabelCopiesMax } from "./limits.ts";
 
 /**
  * Counts by bucket: `counts[i]` counts the values in (bounds[i - 1], bounds[i]]; the last bucket has no upper bound.
@@ -17,7 +19,7 @@ export interface Buckets {
 
 /**
  * The samples of one histogram: `_bucket` for each upper bound `le`, `_sum` unless it is undefined, and `_count`.
- * Bucket values are cumulative; the last one is the total.
+ * Bucket values are cumulative; the last one is the total. Throws RowProblem where there are too many buckets.
  */
 export function makeClassicSamples(
   shared: Omit<Sample, "value">,
@@ -25,6 +27,13 @@ export function makeClassicSamples(
   sum: number | undefined,
 ): Sample[] {
   const { name, labels } = shared;
+  const labelCount = Object.keys(labels).length;
+  if (counts.length > histogramBucketsMax || counts.length * labelCount > histogramLabelCopiesMax) {
+    throw new RowProblem(
+      "field",
+      `a histogram of ${counts.length} buckets with ${labelCount} labels is too large`,
+    );
+  }
   const samples: Sample[] = [];
   let total = 0;
   for (const [i, count] of counts.entries()) {

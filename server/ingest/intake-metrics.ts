@@ -15,6 +15,7 @@ export class IntakeMetrics {
   readonly #clockRefused: Counter;
   readonly #skewed: Counter;
   readonly #large: Counter;
+  readonly #endedThreads: Counter;
 
   constructor(metrics: Metrics) {
     const counter = (name: string, help: string) => metrics.counter(`svc_ingest_${name}_total`, help);
@@ -34,11 +35,16 @@ export class IntakeMetrics {
       "Rows taken whose time is further off the clock than --clock-skew, by direction.",
     );
     this.#large = counter("large_rows", "Rows too large, by what became of them.");
+    this.#endedThreads = counter("ended_threads", "Decoding threads that were ended, by what a body took.");
     this.#initialize();
   }
 
   countLimited(reason: "rows" | "bytes"): void {
     this.#limited.add(1, { reason });
+  }
+
+  countEndedThread(reason: "time" | "memory" | "fault"): void {
+    this.#endedThreads.add(1, { reason });
   }
 
   countDecoded(decoded: DecodedBody): void {
@@ -78,6 +84,7 @@ export class IntakeMetrics {
       this.#clockRefused.add(0, { direction });
       this.#skewed.add(0, { direction });
     }
+    for (const reason of ["time", "memory", "fault"]) this.#endedThreads.add(0, { reason });
     for (const outcome of ["cut", "refused"]) this.#large.add(0, { outcome });
   }
 }

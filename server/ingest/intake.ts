@@ -4,23 +4,15 @@
  */
 
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
-import { Tinypool } from "tinypool";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
-import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./decode-task.ts";
+import { DecodePool } from "./decode-pool.ts";
+import type { BodyFormat, DecodedBody, RefusedLine } from "./decode-task.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
-import {
-  contentKeyAgeMs,
-  decodeGroupBodies,
-  decodeGroupBytes,
-  decodeWaitingBytesMax,
-  ingestUnpackedBytesMax,
-  namedKeyAgeMs,
-} from "./limits.ts";
+import { contentKeyAgeMs, decodeMsMax, ingestUnpackedBytesMax, namedKeyAgeMs } from "./limits.ts";
 import { Families } from "./prometheus/families.ts";
 import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
 import { SharedRules, type StoredRules } from "./shared-ingestion-rules.ts";
@@ -28,8 +20,13 @@ import { SharedRules, type StoredRules } from "./shared-ingestion-rules.ts";
 export interface IntakeOptions {
   store: Store;
   metrics: Metrics;
-  /** Decoding threads; by default half of the cores, since scans and the disk need the others. */
+  /**
+   * Decoding threads that one sender may use; by default half of the cores, since scans and the disk need the others.
+   * There is one thread more for other senders.
+   */
   threads?: number;
+  /** Time in which a thread decodes a group of bodies; by default `decodeMsMax` of limits.ts. */
+  decodeMsMax?: number;
   /** Whether log messages that are JSON objects become attributes, where the sender does not choose. */
   flattensJson?: boolean;
   admission: AdmissionSettings;
@@ -72,35 +69,22 @@ export interface IntakeResult {
 
 type GoodBody = DecodedBody & { ok: true };
 
-interface Job {
-  task: BodyTask;
-  resolve: (decoded: DecodedBody) => void;
-  reject: (error: unknown) => void;
-}
-
 export class Intake {
   readonly #options: IntakeOptions;
-  readonly #pool: Tinypool;
-  readonly #threads: number;
+  readonly #pool: DecodePool;
   readonly #metrics: IntakeMetrics;
   readonly #rules: SharedRules;
   readonly #rateLimiter: SenderRateLimiter;
   readonly #families = new Families();
-  readonly #queue: Job[] = [];
-  #queuedBytes = 0;
-  #busyThreads = 0;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
-    this.#threads = options.threads ?? Math.max(1, Math.floor(availableParallelism() / 2));
-    this.#pool = new Tinypool({
-      // A file beside this one: TypeScript, or JavaScript once built.
-      filename: new URL(`./decode-worker${extname(import.meta.url)}`, import.meta.url).href,
-      minThreads: this.#threads,
-      maxThreads: this.#threads,
-      idleTimeout: Number.POSITIVE_INFINITY,
-    });
     this.#metrics = new IntakeMetrics(options.metrics);
+    this.#pool = new DecodePool({
+      threads: options.threads ?? Math.max(1, Math.floor(availableParallelism() / 2)),
+      decodeMsMax: options.decodeMsMax ?? decodeMsMax,
+      onEnded: (cause) => this.#metrics.countEndedThread(cause),
+    });
     this.#rules = new SharedRules(options.rules);
     const { limitsOf, now } = options;
     this.#rateLimiter = new SenderRateLimiter({
@@ -108,7 +92,7 @@ export class Intake {
       now,
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
-    const waiting = () => this.#queue.length;
+    const waiting = () => this.#pool.waiting;
     options.metrics.gauge("svc_ingest_waiting_bodies", "Bodies that wait for a decoding thread.", waiting);
   }
 
@@ -141,53 +125,22 @@ export class Intake {
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#pool.close();
   }
 
   #decode({ signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody): Promise<DecodedBody> {
-    const { body, format } = sent;
-    if (this.#queuedBytes + body.length > decodeWaitingBytesMax) {
-      throw tryLater("more telemetry comes in than the server can read; try again", 1);
-    }
-    this.#queuedBytes += body.length;
     const { store, now } = this.#options;
-    const task: BodyTask = {
+    return this.#pool.decode({
       content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       ...sent,
       arrivalMs: now(),
       unpackedBytesMax: ingestUnpackedBytesMax,
-      wantsContentKey: key === null && format !== "syslog",
+      wantsContentKey: key === null && sent.format !== "syslog",
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
       families: this.#families.shared,
       admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
-    };
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ task, resolve, reject });
-      this.#startDecoding();
     });
-  }
-
-  #startDecoding(): void {
-    while (this.#busyThreads < this.#threads && this.#queue.length > 0) {
-      const jobs = takeGroup(this.#queue);
-      for (const { task } of jobs) this.#queuedBytes -= task.body.length;
-      void this.#runOnThread(jobs);
-    }
-  }
-
-  async #runOnThread(jobs: Job[]): Promise<void> {
-    this.#busyThreads++;
-    try {
-      const tasks = jobs.map((job) => job.task);
-      const transferList = tasks.map((task) => task.body.buffer);
-      const decoded = (await this.#pool.run(tasks, { transferList })) as DecodeResult;
-      for (const [i, job] of jobs.entries()) job.resolve(decoded[i]!);
-    } catch (error) {
-      for (const job of jobs) job.reject(error);
-    }
-    this.#busyThreads--;
-    this.#startDecoding();
   }
 
   /**
@@ -217,16 +170,4 @@ function toStoreKey({ contentKey }: GoodBody, { signal, sender, key }: IntakeBod
   if (key === null && contentKey === null) return null;
   const idempotencyKey = key === null ? contentKey : `named ${sender} ${key}`;
   return signal === "logs" ? idempotencyKey : `${signal} ${idempotencyKey}`;
-}
-
-/** Takes queued bodies, at least one, up to the size of a group. */
-function takeGroup(waiting: Job[]): Job[] {
-  const group: Job[] = [];
-  let bytes = 0;
-  while (waiting.length > 0 && group.length < decodeGroupBodies) {
-    bytes += waiting[0]!.task.body.length;
-    if (group.length > 0 && bytes > decodeGroupBytes) break;
-    group.push(waiting.shift()!);
-  }
-  return group;
 }

@@ -16,12 +16,51 @@ export const ingestKeysMax = 131_072;
 export const decodeGroupBytes = 1 * MiB;
 /** Bodies in one message to a decoding thread. */
 export const decodeGroupBodies = 64;
-/** Bytes of bodies that wait for a decoding thread. Above it the answer is 503 rather than a long wait. */
+/**
+ * Time in which a thread decodes a group of bodies; then it is ended and replaced. The largest body of the slowest format
+ * takes 14 s on one core (128 MiB of OTLP in JSON), and less than this where others use the core as well.
+ */
+export const decodeMsMax = 30_000;
+/** Heap of one decoding thread: the objects of the largest body, of any format that is parsed as a whole. */
+export const decodeHeapMiB = 2_048;
+/** A sender with a group of bodies that took longer than this counts as slow: a group of usual bodies takes 10 ms. */
+export const slowDecodeMs = 2_000;
+/** For this time a sender counts as slow. All slow senders together leave one decoding thread to the others. */
+export const slowSenderMs = 60_000;
+/**
+ * Bytes of bodies that wait for a decoding thread. Above it the answer is 503 rather than a long wait. A sender has no
+ * more waiting than it leaves free.
+ */
 export const decodeWaitingBytesMax = 256 * MiB;
 /** Refused rows that an answer lists. Their count is always complete. */
 export const refusedRowsListed = 100;
 /** Depth to which nested objects become attributes. Deeper ones stay JSON text, as in svcQL. */
 export const flatDepthMax = 32;
+/**
+ * UTF-16 units of the JSON text of one row of an unusual shape. JSON.parse cannot be interrupted; it makes up to 20
+ * times as many bytes of objects.
+ */
+export const jsonRowLengthMax = 16 * MiB;
+/** A JSON body up to this size is parsed without its values being counted before. */
+export const jsonBodyUncountedBytesMax = 16 * MiB;
+/**
+ * Values (commas and opening brackets) in a JSON body that is parsed as a whole, each up to 60 bytes in memory. Most
+ * telemetry has one value in 10 bytes or more.
+ */
+export const jsonValuesMax = 16_777_216;
+/**
+ * Length of the name of an object whose members become attributes, with the names around it. The engine takes no longer
+ * attribute key, and each member copies the name.
+ */
+export const flatNameLengthMax = 1 * KiB;
+/** Attributes that rows share: rows with more are refused before they copy them. The engine takes no more in one row. */
+export const sharedAttributesMax = 1_000;
+/** Bytes charged for an attribute that rows share, besides its text: copying one costs as much as copying these bytes. */
+export const sharedAttributeCost = 32;
+/** Buckets of one histogram: each becomes a sample. Senders keep some hundred. */
+export const histogramBucketsMax = 10_000;
+/** Buckets times labels of one histogram: each of its samples has a copy of the labels. */
+export const histogramLabelCopiesMax = 1_000_000;
 /** Characters of an idempotency key. Hundreds of thousands of keys are kept in memory. */
 export const idempotencyKeyLengthMax = 256;
 /**

@@ -14,6 +14,8 @@ import { ingestRoutes } from "./routes.ts";
 
 export interface IngestSettings {
   ingestThreads?: number | undefined;
+  /** Time in which a decoding thread reads a group of bodies, where it is not the default. */
+  decodeMsMax?: number | undefined;
   /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
   flattensJson?: boolean;
   /** Which rows are admitted, and what happens to those that are too large. */
@@ -27,7 +29,7 @@ export interface IngestPart extends Part {
 }
 
 export function ingestPart(
-  { ingestThreads, flattensJson = false, admission = {}, senderLimits }: IngestSettings,
+  { ingestThreads, decodeMsMax, flattensJson = false, admission = {}, senderLimits }: IngestSettings,
   { store }: Pick<StoragePart, "store">,
   { collections, tokens }: Pick<ControlPart, "collections" | "tokens">,
   metrics: Metrics,
@@ -42,6 +44,7 @@ export function ingestPart(
     rules: () => collections.ingestionRules.list(),
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
+    ...(decodeMsMax === undefined ? {} : { decodeMsMax }),
   });
   return {
     intake,

@@ -152,13 +152,19 @@ export class SampleSink extends Sink {
   /** Adds the samples of one point, which counts as one row; returns why one of them cannot be stored. */
   addPoint(samples: readonly Sample[]): string | undefined {
     let reason: string | undefined;
-    for (const { labels } of samples.slice(0, 1))
-      this.countRepeatedBytes(labelBytes(labels) * samples.length);
+    this.countLabelCopies(samples);
     for (const sample of samples) reason = this.builder.addSample(sample) ?? reason;
     return this.countRow(reason);
   }
+
+  /** Counts the labels that all samples of one point share. Throws Refusal 413 where they are too many. */
+  countLabelCopies(samples: readonly Sample[]): void {
+    const [first] = samples;
+    if (first !== undefined) this.countRepeatedBytes(labelBytes(first.labels) * samples.length);
+  }
 }
 
+/** Bytes that each sample of a point is charged for its labels. */
 function labelBytes(labels: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const key in labels) bytes += key.length + labels[key]!.length;

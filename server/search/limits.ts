@@ -4,7 +4,8 @@ import { KiB, MiB } from "../model/limits.ts";
 
 /**
  * Searches that run, or whose answers are being written, at once. Scan threads are few: more searches would only wait
- * for each other until their deadline. Each also holds the rows that it found until they are written.
+ * for each other until their deadline. Each also holds the rows that it found until they are written. One caller has no
+ * more of them than it leaves free.
  */
 export const searchesInFlightMax = 64;
 /** Tails open at once. Each holds a connection and at most one queue of rows. */

@@ -6,8 +6,9 @@ import { QueryError } from "../../query/index.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
 import { Reply } from "../api/route.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
-import type { Caller } from "../model/caller.ts";
+import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { SharedBudget } from "../throttle/shared-budget.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
@@ -30,14 +31,15 @@ export class Searches {
   readonly #queries: Counter;
   readonly #seconds: Histogram;
   readonly #stopping = new AbortController();
-  #inFlight = 0;
+  /** Places of searches, by caller. */
+  readonly #places = new SharedBudget(searchesInFlightMax);
 
   constructor(options: SearchOptions) {
     const { metrics } = options;
     this.#options = options;
     this.#queries = metrics.counter("svc_queries_total", "Searches ended, by how they ended.");
     this.#seconds = metrics.histogram("svc_query_seconds", "Duration of searches.", secondsBounds);
-    const inFlight = () => this.#inFlight;
+    const inFlight = () => this.#places.total;
     metrics.gauge("svc_queries_in_flight", "Searches running or being read.", inFlight);
   }
 
@@ -58,19 +60,18 @@ export class Searches {
 
   /**
    * Runs a search over what the caller may read; it counts as running until its answer is written. Throws Refusal 429
-   * above `searchesInFlightMax`, 400 for an error of the query language, and 503 when the server stops.
+   * where the caller has as many searches running as it leaves places for others, 400 for an error of the query language, and 503 when the server stops.
    */
   async run(
     { caller, signal: abort }: { caller: Caller; signal: AbortSignal },
     search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
   ): Promise<Reply> {
-    if (this.#inFlight >= searchesInFlightMax) {
-      throw tryLater(`${searchesInFlightMax} searches are running; try again`, 1, 429);
+    const place = this.#places.of(rateLimitKeyOf(caller));
+    if (!place.take(1)) {
+      const problem = `${this.#places.total} searches are running, and the other places are for other callers`;
+      throw tryLater(`${problem}; try again`, 1, 429);
     }
-    this.#inFlight++;
-    const onEnd = () => {
-      this.#inFlight--;
-    };
+    const onEnd = () => place.give(1);
     try {
       const { deadlineMs, memoryBytes } = this.#options;
       const store = this.#options.storeFor(caller);

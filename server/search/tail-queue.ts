@@ -1,6 +1,6 @@
 /** The queue of rows of one tail. It has a bound; rows beyond it are missed and counted. */
 
-import type { ByteBudget } from "../throttle/byte-budget.ts";
+import type { Budget } from "../throttle/shared-budget.ts";
 import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 
@@ -16,8 +16,8 @@ export type QueuedItem = Slice | Gap;
 
 /** The queue of one tail. */
 export class TailQueue {
-  /** Bounds the bytes in the queues of all tails. */
-  readonly #budget: ByteBudget;
+  /** Bounds the bytes in the queues of all tails of the caller. */
+  readonly #budget: Budget;
   #items: QueuedItem[] = [];
   #rows = 0;
   #bytes = 0;
@@ -26,7 +26,7 @@ export class TailQueue {
 
   readonly #onMissed: (rows: number) => void;
 
-  constructor(budget: ByteBudget, onMissed: (rows: number) => void) {
+  constructor(budget: Budget, onMissed: (rows: number) => void) {
     this.#budget = budget;
     this.#onMissed = onMissed;
   }

@@ -15,9 +15,9 @@ import type { Counter } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { expects, timeMs } from "../model/schema.ts";
 import { describeValue } from "../text/quote.ts";
-import { ByteBudget } from "../throttle/byte-budget.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { Semaphore } from "../throttle/semaphore.ts";
+import { SharedBudget } from "../throttle/shared-budget.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -60,7 +60,7 @@ export class Tails {
   readonly #feeds: Record<TailSignal, TailFeed>;
   /** Open tails, each with the identity of its caller. */
   readonly #tails = new Map<Tail, string>();
-  readonly #queueBudget = new ByteBudget(tailsBytesWaitingMax);
+  readonly #queueBudget = new SharedBudget(tailsBytesWaitingMax);
   readonly #pageReads = new Semaphore(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
@@ -80,7 +80,7 @@ export class Tails {
       return Math.max(this.#feeds.logs.lag, this.#feeds.traces.lag);
     });
     metrics.gauge("svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
-      return this.#queueBudget.bytesHeld;
+      return this.#queueBudget.total;
     });
     this.#sent = metrics.counter("svc_tail_rows_sent_total", "Rows written to readers of tails.");
     this.#missed = metrics.counter(
@@ -134,7 +134,7 @@ export class Tails {
     const { tokenId, user, name } = request.caller;
     const reader = tokenId ?? user?.subject ?? name;
     this.#checkTailCount(reader);
-    const tail = this.#makeTail(request, start, plan);
+    const tail = this.#makeTail(request, reader, start, plan);
     this.#tails.set(tail, reader);
     request.signal.addEventListener("abort", () => tail.release(), { once: true });
     return new Reply({
@@ -158,7 +158,12 @@ export class Tails {
     throw tryLater(`${whose} open; close one, or try again`, 5, 429);
   }
 
-  #makeTail(request: ServerRequest, { startMs, lastArrival }: TailStart, plan: SearchPlan): Tail {
+  #makeTail(
+    request: ServerRequest,
+    reader: string,
+    { startMs, lastArrival }: TailStart,
+    plan: SearchPlan,
+  ): Tail {
     const { store, stepsFor, storeFor, deadlineMs, memoryBytes } = this.#options;
     const signal = plan.signal as TailSignal;
     const fromNs = startMs === null ? 0n : BigInt(startMs) * 1_000_000n;
@@ -173,7 +178,7 @@ export class Tails {
       warnings: collectPlanWarnings(storeFor(request.caller), plan, { fromNs: 0n, toNs: endOfTimeNs }),
       store,
       feed: this.#feeds[signal],
-      queue: new TailQueue(this.#queueBudget, (rows) => this.#missed.add(rows)),
+      queue: new TailQueue(this.#queueBudget.of(reader), (rows) => this.#missed.add(rows)),
       pageReads: this.#pageReads,
       limits: { deadlineMs, memoryBytes },
       findProblem: () => findProblem(request, (caller) => selectionFor(caller).key === selection.key),

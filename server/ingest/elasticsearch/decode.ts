@@ -15,6 +15,7 @@ import {
   readJsonRow,
   textOf,
 } from "../json/json-row.ts";
+import { jsonRowLengthMax } from "../limits.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 
@@ -105,6 +106,7 @@ function readAction(line: string, number: number, index: string): Action {
 }
 
 function parseAction(line: string): JsonFields | undefined {
+  if (line.length > jsonRowLengthMax) return undefined;
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? (value as JsonFields) : undefined;

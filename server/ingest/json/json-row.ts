@@ -2,7 +2,13 @@
 
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
-import { flatDepthMax, flatKeysMax } from "../limits.ts";
+import {
+  flatDepthMax,
+  flatKeysMax,
+  flatNameLengthMax,
+  jsonRowLengthMax,
+  sharedAttributesMax,
+} from "../limits.ts";
 import { isInexact, parseExact, stringifyExact } from "./exact-json.ts";
 
 /** Why a row cannot be taken: metrics count the kind, the sender gets the message. */
@@ -42,6 +48,8 @@ const acceptAll: OnNumber = () => undefined;
  * `onNumber`, the text is parsed again with every digit kept. Throws RowProblem.
  */
 export function readJsonRow<Row>(text: string, read: (json: JsonFields, onNumber: OnNumber) => Row): Row {
+  if (text.length > jsonRowLengthMax)
+    throw new RowProblem("json", `longer than ${jsonRowLengthMax} characters`);
   try {
     return read(parseObject(text, JSON.parse), refuseInexact);
   } catch (problem) {
@@ -176,7 +184,26 @@ interface FlatAttributes {
 }
 
 function flatten(json: JsonFields, prefix: string, depth: number, into: FlatAttributes): void {
+  checkFlatName(prefix);
   for (const key in json) putAttribute(prefix === "" ? key : `${prefix}.${key}`, json[key], depth, into);
+}
+
+/** Throws RowProblem where the name of an object is too long for its members to become attributes. */
+export function checkFlatName(name: string): void {
+  if (name.length > flatNameLengthMax) throw makeLongNameProblem(name);
+}
+
+/** Throws RowProblem where a row would share more attributes with others than a row can have. */
+export function checkSharedAttributes(count: number): void {
+  if (count > sharedAttributesMax)
+    throw new RowProblem("field", `more than ${sharedAttributesMax} attributes`);
+}
+
+export function makeLongNameProblem(name: string): RowProblem {
+  return new RowProblem(
+    "field",
+    `attribute key "${name.slice(0, 40)}…" is longer than ${flatNameLengthMax} bytes`,
+  );
 }
 
 function putAttribute(key: string, value: unknown, depth: number, into: FlatAttributes): void {

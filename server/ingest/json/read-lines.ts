@@ -80,6 +80,7 @@ function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
   return (from, to) => {
     const { samples, hasOwnTime } = readMetricRow(body.toString("utf8", from, to), arrivalNs);
     if (!hasOwnTime) sink.untimedRows++;
+    sink.countLabelCopies(samples);
     for (const sample of samples) {
       const reason = sink.builder.addSample(sample);
       if (reason !== undefined) return reason;

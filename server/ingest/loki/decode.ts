@@ -2,8 +2,15 @@
 
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
-import { parseExact } from "../json/exact-json.ts";
-import { type JsonFields, makeFieldProblem, refuseBodyOnProblem } from "../json/json-row.ts";
+import { parseExact, stringifyExact } from "../json/exact-json.ts";
+import {
+  checkSharedAttributes,
+  type JsonFields,
+  makeFieldProblem,
+  refuseBodyOnProblem,
+} from "../json/json-row.ts";
+import { checkJsonSize } from "../json/json-size.ts";
+import { sharedAttributeCost } from "../limits.ts";
 import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
@@ -67,9 +74,10 @@ function readJsonEntry(value: unknown, path: string): Entry {
   return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
 }
 
-function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: () => Entry): void {
+function addEntry(sink: RowSink, { labels, count, copyCost }: Labels, read: () => Entry): void {
   sink.refuseOnProblem(() => {
-    sink.countRepeatedBytes(labelUnits);
+    checkSharedAttributes(count);
+    sink.countRepeatedBytes(copyCost);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
     const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
@@ -77,21 +85,24 @@ function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: ()
   });
 }
 
-/** Labels of a stream, and their length in UTF-16 units, which every entry copies. */
+/** Labels of a stream, and the bytes that each entry is charged for its copy of them. */
 interface Labels {
   labels: Readonly<Texts>;
-  units: number;
+  count: number;
+  copyCost: number;
 }
 
 function addServiceName(labels: Texts): Labels {
   const name = agentServiceName(labels);
   if (name !== undefined) labels[serviceKey] = name;
-  const units = Object.entries(labels).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
-  return { labels, units };
+  const entries = Object.entries(labels);
+  const units = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0);
+  return { labels, count: entries.length, copyCost: units + entries.length * sharedAttributeCost };
 }
 
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
+  checkJsonSize(body);
   const text = body.toString("utf8");
   try {
     // Times that are sent as numbers have more digits than JSON.parse keeps.
@@ -115,7 +126,8 @@ function textsOf(value: unknown, path: string): Texts {
     throw new Refusal(400, makeFieldProblem(path, "an object of strings", value).message);
   }
   for (const [key, text] of Object.entries(value)) {
-    if (text !== null) texts[key] = typeof text === "object" ? JSON.stringify(text) : String(text);
+    if (text !== null)
+      texts[key] = typeof text === "object" ? stringifyExact(text, () => undefined) : String(text);
   }
   return texts;
 }

@@ -9,11 +9,13 @@ import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
 import { type JsonFields, refuseBodyOnProblem } from "../json/json-row.ts";
+import { checkJsonSize } from "../json/json-size.ts";
 import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
   addAttributes,
+  beginRecord,
   copyAttributes,
   makeAttributes,
   putAttribute,
@@ -51,16 +53,17 @@ export function readJsonBody(
   makeRow: MakeRow,
 ): void {
   forEachRecord(parseBody(body), { names, reservedNames, sink }, (record, base) => {
-    sink.refuseOnProblem(() => sink.addText(makeRow(record, copyAttributes(base), sink)));
+    sink.refuseOnProblem(() => sink.addText(makeRow(record, beginRecord(base), sink)));
   });
 }
 
 /** Finds integers that JSON.parse may round. A match within a string does no harm: parsing is only slower. */
 const longNumber = /[[:,]\s*-?\d{16}/;
 
-/** Parses a body. Throws Refusal 400 where it is not a JSON object. */
+/** Parses a body. Throws Refusal 400 where it is not a JSON object, 413 where it has too many values. */
 export function parseBody(body: Buffer): JsonFields {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
+  checkJsonSize(body);
   const text = body.toString("utf8");
   let value: unknown;
   try {
@@ -105,9 +108,9 @@ function visitResource(
     const scopePath = `${path}.${scopes}[${i}]`;
     const base = copyAttributes(resource);
     addScope(base, toObject(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
-    sink.countRepeatedBytes(base.units);
+    sink.countRepeatedBytes(base.copyCost);
     for (const [j, record] of toObjects(list[records], `${scopePath}.${records}`).entries()) {
-      sink.countRepeatedBytes(base.units);
+      sink.countRepeatedBytes(base.copyCost);
       visit(record, base, `${scopePath}.${records}[${j}]`);
     }
   }

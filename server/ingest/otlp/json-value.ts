@@ -4,8 +4,15 @@
  */
 
 import { describeValue } from "../../text/quote.ts";
-import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
-import { flatDepthMax, flatKeysMax } from "../limits.ts";
+import {
+  checkFlatName,
+  checkSharedAttributes,
+  isGiven,
+  type JsonFields,
+  makeFieldProblem,
+  RowProblem,
+} from "../json/json-row.ts";
+import { flatDepthMax, flatKeysMax, sharedAttributeCost } from "../limits.ts";
 import { doubleJson, nestingMax } from "./wire-value.ts";
 
 /** Attributes of a row that is being read. A later value of a key replaces an earlier one. */
@@ -13,26 +20,36 @@ export interface Attributes {
   texts: Record<string, string>;
   /** Keys that were added since the attributes were made or copied. */
   keys: number;
-  /** Length of all names and texts, in UTF-16 units. */
-  units: number;
+  /** Number of all. */
+  count: number;
+  /** Bytes that a copy is charged for: of all names and texts, in UTF-16 units, and for each attribute. */
+  copyCost: number;
   /** Names that are reserved for the signal's own fields: an attribute with such a name becomes `attributes.<name>`. */
   reservedNames: ReadonlySet<string>;
 }
 
 export function makeAttributes(reservedNames: ReadonlySet<string>): Attributes {
-  return { texts: Object.create(null), keys: 0, units: 0, reservedNames };
+  return { texts: Object.create(null), keys: 0, count: 0, copyCost: 0, reservedNames };
 }
 
 /** Copies attributes. Adding to the copy leaves the original as it is. */
-export function copyAttributes({ texts, units, reservedNames }: Attributes): Attributes {
-  return { texts: Object.assign(Object.create(null), texts), keys: 0, units, reservedNames };
+export function copyAttributes({ texts, count, copyCost, reservedNames }: Attributes): Attributes {
+  return { texts: Object.assign(Object.create(null), texts), keys: 0, count, copyCost, reservedNames };
+}
+
+/** Like `copyAttributes`, for a record. Throws RowProblem where it would have too many attributes. */
+export function beginRecord(base: Attributes): Attributes {
+  checkSharedAttributes(base.count);
+  return copyAttributes(base);
 }
 
 export function putAttribute(attributes: Attributes, key: string, text: string): void {
-  if (attributes.texts[key] === undefined && ++attributes.keys > flatKeysMax) {
+  const isNew = attributes.texts[key] === undefined;
+  if (isNew) attributes.count++;
+  if (isNew && ++attributes.keys > flatKeysMax) {
     throw new RowProblem("field", `more than ${flatKeysMax} attributes`);
   }
-  attributes.units += key.length + text.length;
+  attributes.copyCost += key.length + text.length + sharedAttributeCost;
   attributes.texts[key] = text;
 }
 
@@ -42,6 +59,7 @@ export function addAttributes(attributes: Attributes, list: unknown, path: strin
 }
 
 function addPairs(attributes: Attributes, list: unknown, path: string, prefix: string, depth: number): void {
+  checkFlatName(prefix);
   for (const pair of toObjects(list, path)) {
     const key = typeof pair.key === "string" ? pair.key : stringOf(pair.key, `${path}.key`);
     const name = prefix === "" ? key : `${prefix}.${key}`;

@@ -7,7 +7,7 @@ import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
-  copyAttributes,
+  beginRecord,
   doubleOf,
   integerOf,
   stringOf,
@@ -64,7 +64,7 @@ function makePointSamples(
   base: Attributes,
   sink: SampleSink,
 ): Sample[] {
-  const attributes = copyAttributes(base);
+  const attributes = beginRecord(base);
   addAttributes(attributes, point.attributes, "attributes");
   const time = timeOf(point, "timeUnixNano");
   const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };

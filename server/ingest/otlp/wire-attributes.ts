@@ -2,8 +2,8 @@
 
 import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
 import type { BodyBuffer } from "../body-buffer.ts";
-import { RowProblem } from "../json/json-row.ts";
-import { flatDepthMax, flatKeysMax, ingestKeysMax } from "../limits.ts";
+import { makeLongNameProblem, RowProblem } from "../json/json-row.ts";
+import { flatDepthMax, flatKeysMax, flatNameLengthMax, ingestKeysMax } from "../limits.ts";
 import type { ProtoScanner } from "../protobuf-scanner.ts";
 import { PairTag, WireValue } from "./wire-value.ts";
 
@@ -137,6 +137,10 @@ export class WireAttributes {
 
   /** Adds the members of the map that was read last. */
   #flatten(prefixFrom: number, prefixTo: number, depth: number): void {
+    if (prefixTo - prefixFrom > flatNameLengthMax) {
+      const start = this.#buffer.bytes.toString("utf8", prefixFrom, prefixFrom + 40);
+      throw makeLongNameProblem(start);
+    }
     const scanner = this.#scanner;
     const { at: next } = scanner;
     const { from, to } = this.value;

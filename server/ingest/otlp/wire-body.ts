@@ -6,6 +6,7 @@
 import { RowRanges } from "../../../engine/index.ts";
 import { BodyBuffer } from "../body-buffer.ts";
 import { RowProblem, refuseBodyOnProblem } from "../json/json-row.ts";
+import { sharedAttributeCost } from "../limits.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
@@ -15,9 +16,6 @@ import { WireAttributes } from "./wire-attributes.ts";
 const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, records: 0x12 } as const;
 const resourceAttributesTag = 0x0a;
 const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
-
-/** Bytes charged for an attribute besides its text. */
-const attributeCost = 32;
 
 /** A wrong resource or scope makes the whole body wrong. */
 const wrongResource = "a resource: ";
@@ -108,9 +106,9 @@ export class WireBody {
     attributes.putAll(this.#resource);
     scanner.at = scope.from;
     this.#readScope(scope.to);
-    this.#sharedBytes = shared.attributes * attributeCost;
+    this.#sharedBytes = shared.attributes * sharedAttributeCost;
     for (let i = 0; i < shared.attributes; i++) this.#sharedBytes += shared.to[i]! - shared.from[i]!;
-    sink.countRepeatedBytes(shared.attributes * attributeCost);
+    sink.countRepeatedBytes(shared.attributes * sharedAttributeCost);
   }
 
   #readScope(end: number): void {

@@ -6,6 +6,8 @@ import type { RowSink } from "../row-sink.ts";
 import { readMessageRow } from "./message.ts";
 
 const newline = 0x0a;
+/** Bytes that end a message without being part of it. */
+const lineEnds: readonly number[] = [0x00, newline, 0x0d];
 const space = 0x20;
 const zero = 0x30;
 const nine = 0x39;
@@ -77,6 +79,13 @@ function isDigit(byte: number): boolean {
 /** Reads a body of messages, each with its length before it. */
 export function readSyslog(body: Buffer, sink: RowSink): void {
   for (const message of new SyslogFrames().push(body)) {
-    sink.addText(readMessageRow(message.toString("utf8").replace(/[\r\n\0]+$/, ""), sink));
+    sink.addText(readMessageRow(message.toString("utf8", 0, findTextEnd(message)), sink));
   }
+}
+
+/** Where a message ends without its line ends and zero bytes. A pattern for them would take quadratic time. */
+function findTextEnd(message: Buffer): number {
+  let end = message.length;
+  while (end > 0 && lineEnds.includes(message[end - 1]!)) end--;
+  return end;
 }

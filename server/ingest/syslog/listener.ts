@@ -48,9 +48,9 @@ class MessageQueue {
     this.#options = options;
     this.#dropped = options.metrics.counter(
       "svc_syslog_dropped_messages_total",
-      "Messages of syslog that were dropped: over UDP while there was no room for them (full), or beyond what syslog may send (limit).",
+      "Messages of syslog that were dropped: over UDP while there was no room for them (full), beyond what syslog may send (limit), or since they cannot be read (unreadable).",
     );
-    for (const reason of ["full", "limit"]) this.#dropped.add(0, { reason });
+    for (const reason of ["full", "limit", "unreadable"]) this.#dropped.add(0, { reason });
   }
 
   get isFull(): boolean {
@@ -93,6 +93,23 @@ class MessageQueue {
     this.#storing = undefined;
   }
 
+  /**
+   * Takes messages that cannot be read together: one of them is at fault, which would be refused again and again. It is
+   * dropped, and the others are stored.
+   */
+  async #takeHalves(parts: readonly Buffer[]): Promise<boolean> {
+    const messages = parts.length / 2;
+    if (messages === 1) {
+      this.#dropped.add(1, { reason: "unreadable" });
+      return true;
+    }
+    const middle = 2 * Math.floor(messages / 2);
+    for (const half of [parts.slice(0, middle), parts.slice(middle)]) {
+      while (!(await this.#take(half)) && !this.#isClosing) await sleep(retryMs);
+    }
+    return true;
+  }
+
   async #take(parts: readonly Buffer[]): Promise<boolean> {
     try {
       await this.#options.intake.take({
@@ -112,6 +129,7 @@ class MessageQueue {
       }
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.log(`syslog cannot be stored: ${reason}`);
+      if (error instanceof Refusal && error.status < 500) return this.#takeHalves(parts);
       return false;
     }
   }

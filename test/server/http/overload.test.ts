@@ -57,6 +57,27 @@ describe("a server under load", () => {
     expect((await call(server, "/ready")).status).toBe(200);
   }, 60_000);
 
+  test("searches of one caller leave places for those of others", async () => {
+    const made = await call<{ token: string }>(server, "/api/v1/tokens", {
+      token: server.adminToken,
+      headers: { "Content-Type": "application/json" },
+      body: '{"role":"viewer"}',
+    });
+    const body = JSON.stringify({ query: '{} |~ "(a|b)+c[0-9]"', startTime: 0, endTime: Date.now() + 1_000 });
+    const headers = { "Content-Type": "application/json" };
+    const searchAs = (token: string) => call(server, "/api/v1/query/logs", { token, headers, body });
+    let isOver = false;
+    const greedy = Promise.all(Array.from({ length: 200 }, () => searchAs(server.adminToken))).finally(() => {
+      isOver = true;
+    });
+    const others: number[] = [];
+    while (!isOver) others.push((await searchAs(made.json.token)).status);
+    const refused = (await greedy).filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(others.length).toBeGreaterThan(0);
+    expect(others.every((status) => status === 200)).toBe(true);
+  }, 60_000);
+
   test("a search that takes longer than its deadline gives 503", async () => {
     const hasty = await startServer({ queryDeadlineMs: 1 });
     const message = `${"ab".repeat(500_000)}-`;

@@ -1,0 +1,257 @@
+/**
+ * The decoding threads and the bodies that wait for them. Each sender has a queue; the sender whose bodies took the
+ * least time is next. There is one thread more than one sender may use, so that others are served beside it.
+ */
+
+import { performance } from "node:perf_hooks";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { SharedBudget } from "../throttle/shared-budget.ts";
+import type { BodyTask, DecodedBody } from "./decode-task.ts";
+import { DecodeThread, type EndCause, type GroupOutcome } from "./decode-thread.ts";
+import {
+  decodeGroupBodies,
+  decodeGroupBytes,
+  decodeHeapMiB,
+  decodeWaitingBytesMax,
+  slowDecodeMs,
+  slowSenderMs,
+} from "./limits.ts";
+
+export interface DecodePoolOptions {
+  /** Threads that one sender may use. */
+  threads: number;
+  /** A thread that decodes a group of bodies for longer is ended. */
+  decodeMsMax: number;
+  /** Called for each thread that was ended. */
+  onEnded: (cause: "time" | "memory" | "fault") => void;
+}
+
+interface Job {
+  task: BodyTask;
+  bytes: number;
+  resolve: (decoded: DecodedBody) => void;
+  reject: (error: unknown) => void;
+}
+
+interface Sender {
+  waiting: Job[];
+  /** Threads that decode its bodies now. */
+  running: number;
+  /** Time that its bodies took, counted from `#servedMs` where it had none for a while. */
+  usedMs: number;
+  /** Until then it counts as slow: one of its groups took longer than `slowDecodeMs`. */
+  slowUntilMs: number;
+}
+
+export class DecodePool {
+  readonly #options: DecodePoolOptions;
+  /** Senders with bodies, and those that count as slow. */
+  readonly #senders = new Map<string, Sender>();
+  readonly #threads = new Set<DecodeThread>();
+  /** Threads that are ready and decode nothing. */
+  readonly #idle = new Set<DecodeThread>();
+  /** Threads that load their program. */
+  readonly #loading = new Set<DecodeThread>();
+  /** Threads that there should be: one more once there are several senders. */
+  #threadsWanted: number;
+  #onlySender: string | undefined;
+  readonly #waitingBytes = new SharedBudget(decodeWaitingBytesMax);
+  /** The `usedMs` of the sender that was served last: a sender that comes anew begins with it. */
+  #servedMs = 0;
+  #waitingBodies = 0;
+  #isClosed = false;
+
+  constructor(options: DecodePoolOptions) {
+    this.#options = options;
+    this.#threadsWanted = options.threads;
+    this.#startThreads();
+  }
+
+  /** Bodies that wait for a thread. */
+  get waiting(): number {
+    return this.#waitingBodies;
+  }
+
+  /**
+   * Decodes a body. Throws Refusal 503 where its sender has too much waiting, 413 where the body takes too much time or
+   * memory.
+   */
+  decode(task: BodyTask): Promise<DecodedBody> {
+    const bytes = task.body.length;
+    if (!this.#waitingBytes.take(task.sender, bytes)) {
+      throw tryLater("more telemetry comes in than the server can read; try again", 1);
+    }
+    this.#onlySender ??= task.sender;
+    if (this.#onlySender !== task.sender) this.#threadsWanted = this.#options.threads + 1;
+    this.#startThreads();
+    return new Promise((resolve, reject) => {
+      const sender = this.#findSender(task.sender);
+      sender.waiting.push({ task, bytes, resolve, reject });
+      this.#waitingBodies++;
+      this.#startDecoding();
+    });
+  }
+
+  /** Ends the threads; bodies that wait or are being decoded are refused with 503. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#rejectWaiting(tryLater("the server is stopping", 5));
+    await Promise.all([...this.#threads].map((thread) => thread.end("closed")));
+  }
+
+  #findSender(id: string): Sender {
+    let sender = this.#senders.get(id);
+    if (sender === undefined) {
+      sender = { waiting: [], running: 0, usedMs: this.#servedMs, slowUntilMs: 0 };
+      this.#senders.set(id, sender);
+    }
+    // What a sender did not use while it sent nothing is not saved up.
+    if (sender.waiting.length + sender.running === 0) {
+      sender.usedMs = Math.max(sender.usedMs, this.#servedMs);
+    }
+    return sender;
+  }
+
+  #startDecoding(): void {
+    while (!this.#isClosed) {
+      const next = this.#nextSender();
+      if (next === undefined) return;
+      const [thread] = this.#idle;
+      if (thread === undefined) return;
+      this.#idle.delete(thread);
+      const [id, sender] = next;
+      this.#servedMs = Math.max(this.#servedMs, sender.usedMs);
+      void this.#run(id, sender, thread);
+    }
+  }
+
+  /** Starts the threads that are missing. */
+  #startThreads(): void {
+    while (!this.#isClosed && this.#threads.size < this.#threadsWanted) {
+      const thread = new DecodeThread((cause) => this.#forget(thread, cause));
+      this.#threads.add(thread);
+      this.#loading.add(thread);
+      void thread.ready.then(() => this.#onReady(thread));
+    }
+  }
+
+  #onReady(thread: DecodeThread): void {
+    this.#loading.delete(thread);
+    this.#idle.add(thread);
+    this.#startDecoding();
+  }
+
+  /**
+   * The sender with waiting bodies that used the least time, of those that may use one more thread. Slow senders wait
+   * while a thread is loading: the one that is idle may be the only one for others.
+   */
+  #nextSender(): [string, Sender] | undefined {
+    const nowMs = performance.now();
+    const { threads } = this.#options;
+    const isSlow = ({ slowUntilMs }: Sender) => slowUntilMs > nowMs;
+    const slowRunning = [...this.#senders.values()].reduce(
+      (sum, sender) => sum + (isSlow(sender) ? sender.running : 0),
+      0,
+    );
+    let next: [string, Sender] | undefined;
+    for (const entry of this.#senders) {
+      const [id, sender] = entry;
+      if (sender.waiting.length === 0) {
+        if (sender.running === 0 && !isSlow(sender)) this.#senders.delete(id);
+        continue;
+      }
+      const mayRun = isSlow(sender)
+        ? slowRunning < threads && this.#loading.size === 0
+        : sender.running < threads;
+      if (mayRun && (next === undefined || sender.usedMs < next[1].usedMs)) next = entry;
+    }
+    return next;
+  }
+
+  async #run(id: string, sender: Sender, thread: DecodeThread): Promise<void> {
+    const jobs = takeGroup(sender.waiting);
+    this.#waitingBodies -= jobs.length;
+    for (const { bytes } of jobs) this.#waitingBytes.give(id, bytes);
+    sender.running++;
+    const startedMs = performance.now();
+    const outcome = await thread.decode(
+      jobs.map(({ task }) => task),
+      this.#options.decodeMsMax,
+    );
+    const endedMs = performance.now();
+    sender.running--;
+    sender.usedMs += endedMs - startedMs;
+    if (outcome.ended || endedMs - startedMs > slowDecodeMs) sender.slowUntilMs = endedMs + slowSenderMs;
+    if (!outcome.ended) this.#idle.add(thread);
+    this.#startDecoding();
+    answer(jobs, outcome, this.#options.decodeMsMax);
+  }
+
+  #forget(thread: DecodeThread, cause: EndCause): void {
+    this.#threads.delete(thread);
+    this.#idle.delete(thread);
+    if (this.#isClosed) return;
+    this.#options.onEnded(cause === "time" || cause === "memory" ? cause : "fault");
+    // A program that does not load would not load at the next start either: the next body tries again.
+    if (!this.#loading.delete(thread)) this.#startThreads();
+    else if (this.#threads.size === 0) this.#rejectWaiting(new Error(`no decoding thread starts: ${cause}`));
+  }
+
+  #rejectWaiting(error: Error): void {
+    for (const [id, { waiting }] of this.#senders) {
+      for (const { bytes, reject } of waiting.splice(0)) {
+        this.#waitingBodies--;
+        this.#waitingBytes.give(id, bytes);
+        reject(error);
+      }
+    }
+  }
+}
+
+/** Takes waiting bodies, at least one, up to the size of a group. */
+function takeGroup(waiting: Job[]): Job[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < waiting.length && count < decodeGroupBodies) {
+    bytes += waiting[count]!.bytes;
+    if (count > 0 && bytes > decodeGroupBytes) break;
+    count++;
+  }
+  return waiting.splice(0, count);
+}
+
+/** Where the thread was ended, only the body that it decoded is at fault; the others may be sent again. */
+function answer(jobs: readonly Job[], outcome: GroupOutcome, decodeMsMax: number): void {
+  for (const [i, { resolve, reject }] of jobs.entries()) {
+    if (outcome.ended) {
+      reject(
+        i === outcome.position
+          ? makeEndError(outcome.cause, decodeMsMax)
+          : tryLater("another body of this sender ended the thread that read both; try again", 1),
+      );
+      continue;
+    }
+    const result = outcome.results[i]!;
+    if ("decoded" in result) resolve(result.decoded);
+    else reject(new Error(`a body could not be decoded: ${result.fault}`));
+  }
+}
+
+function makeEndError(cause: EndCause, decodeMsMax: number): Error {
+  switch (cause) {
+    case "time":
+      return new Refusal(
+        413,
+        `the body takes longer than ${decodeMsMax / 1000} s to read: send it in smaller parts`,
+      );
+    case "memory":
+      return new Refusal(
+        413,
+        `the body takes more than ${decodeHeapMiB} MiB of memory to read: send it in smaller parts`,
+      );
+    case "closed":
+      return tryLater("the server is stopping", 5);
+    default:
+      return cause;
+  }
+}

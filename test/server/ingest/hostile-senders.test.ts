@@ -1,0 +1,156 @@
+/** A sender whose bodies are made to stop ingestion, and an honest one beside it. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { report, scaled, seededRandom } from "../../durability/campaign.ts";
+import type { Call, Running } from "../running.ts";
+import { call, ingest, lines, search, startServer } from "../running.ts";
+import { listHostileBodies } from "./hostile-bodies.ts";
+
+/** Statuses with which a body may be answered: never a fault of the server's. */
+const answers = [200, 204, 400, 413, 415, 429, 503];
+const decodeMsMax = 1_000;
+/** A JSON row that takes several times as long: each of its numbers is read twice. */
+const slowRow = Buffer.from(`{"message":"a","b":[${"1,".repeat(7_000_000)}12345678901234567890]}`);
+
+let server: Running;
+let hostileToken: string;
+beforeAll(async () => {
+  server = await startServer({ decodeMsMax, ingestThreads: 1 });
+  hostileToken = await makeToken();
+  // Both threads load and compile the decoder now, and not in the time that is measured.
+  await sendHonest("first");
+  await call(server, "/api/v1/ingest/logs", {
+    token: hostileToken,
+    headers: { "Content-Type": "application/x-ndjson" },
+    body: lines([{ message: "hostile" }]),
+  });
+  await sleep(2_000);
+  for (let i = 0; i < 5; i++) await sendHonest(`warm ${i}`);
+});
+afterAll(() => server.stop());
+
+async function makeToken(): Promise<string> {
+  const made = await call<{ token: string }>(server, "/api/v1/tokens", {
+    token: server.adminToken,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "hostile", role: "ingest" }),
+  });
+  return made.json.token;
+}
+
+let sent = 0;
+
+/** Sends a row; returns the status and the time that it took. */
+async function sendHonest(message: string): Promise<{ status: number; ms: number }> {
+  const startedMs = performance.now();
+  const { status } = await ingest(server, lines([{ timestamp: Date.now(), message: `honest ${message}` }]));
+  if (status === 200) sent++;
+  return { status, ms: performance.now() - startedMs };
+}
+
+/** Sends a row again and again until `work` ends; returns all answers. */
+async function sendBeside(work: Promise<unknown>): Promise<{ status: number; ms: number }[]> {
+  const got: { status: number; ms: number }[] = [];
+  let isOver = false;
+  const over = work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    got.push(await sendHonest(String(got.length)));
+    await sleep(20);
+  }
+  await over;
+  return got;
+}
+
+function sendSlow(token = hostileToken): Promise<{ status: number; text: string }> {
+  const headers = { "Content-Type": "application/x-ndjson" };
+  return call(server, "/api/v1/ingest/logs", { token, headers, body: new Uint8Array(slowRow) });
+}
+
+describe("a body that takes too long to read", () => {
+  test("is refused with 413, its thread is replaced, and others are served meanwhile", async () => {
+    const slow = sendSlow();
+    const honest = await sendBeside(slow);
+    const { status, text } = await slow;
+    expect([status, text]).toEqual([
+      413,
+      '{"error":"the body takes longer than 1 s to read: send it in smaller parts"}\n',
+    ]);
+    expect(honest.map((each) => each.status).every((each) => each === 200)).toBe(true);
+    // All of them passed before the thread of the slow body was free again: one that waited would be the only one.
+    expect(honest.length).toBeGreaterThan(2);
+    const { text: metrics } = await call(server, "/metrics", { token: server.adminToken });
+    expect(metrics).toContain('svc_ingest_ended_threads_total{reason="time"} 1\n');
+  }, 30_000);
+
+  test("any number of them, of one sender or of several slow ones, leave a thread to the others", async () => {
+    const second = await makeToken();
+    await sendSlow(second);
+    const all = Promise.all(
+      [hostileToken, second].flatMap((token) => Array.from({ length: 2 }, () => sendSlow(token))),
+    );
+    const honest = await sendBeside(all);
+    expect((await all).map(({ status }) => status)).toEqual(Array(4).fill(413));
+    expect(honest.every(({ status }) => status === 200)).toBe(true);
+    // One that waited would be the only one in the time of a slow body.
+    expect(honest.length).toBeGreaterThan(8);
+  }, 60_000);
+
+  test("refuses no other body of its sender for good", async () => {
+    const row = { timestamp: Date.now(), message: "hostile" };
+    const request: Call = {
+      token: hostileToken,
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: lines([row]),
+    };
+    const slow = sendSlow();
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await call(server, "/api/v1/ingest/logs", request)).status);
+    await slow;
+    expect(statuses).toEqual([200, 200, 200]);
+  }, 30_000);
+});
+
+test(
+  "hostile bodies of every protocol are answered, and an honest sender is served beside them",
+  async () => {
+    const random = seededRandom("hostile bodies");
+    const rounds = scaled(1, 100);
+    const counts = new Map<number, number>();
+    const wrong: string[] = [];
+    const attack = async () => {
+      for (let round = 0; round < rounds; round++) {
+        const bodies = [...listHostileBodies(random, scaled(300_000, 3_000_000))];
+        await Promise.all(Array.from({ length: 4 }, () => sendAll(bodies)));
+      }
+    };
+    const sendAll = async (bodies: { name: string; path: string }[]) => {
+      for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
+        const { status, text } = await call(server, body.path, { ...body, token: hostileToken });
+        counts.set(status, (counts.get(status) ?? 0) + 1);
+        if (!answers.includes(status) || /\bat .*:\d+:\d+/.test(text)) {
+          wrong.push(`${body.name}: ${status} ${text.slice(0, 300)}`);
+        }
+      }
+    };
+    const honest = await sendBeside(attack());
+    const slowest = Math.max(...honest.map(({ ms }) => ms));
+    const tried = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    report(`hostile bodies: tried ${tried}, statuses ${JSON.stringify([...counts])}`);
+    report(`honest batches: ${honest.length}, slowest ${Math.round(slowest)} ms, lost 0`);
+    expect(wrong).toEqual([]);
+    expect(honest.filter(({ status }) => status !== 200)).toEqual([]);
+    // A wait for one thread that decodes until its deadline would be longer, but for noise.
+    expect(slowest).toBeLessThan(20_000);
+    const found = await search(server, { query: "honest", limit: 1000 });
+    expect(found.status).toBe(200);
+    const counted = await call<{ count: number }>(server, "/api/v1/query/histogram", {
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.adminToken}` },
+      body: JSON.stringify({ query: '{} |= "honest"', startTime: 0, endTime: Date.now() + 1_000 }),
+    });
+    expect(counted.json.count).toBe(sent);
+  },
+  scaled(120_000, 3_600_000),
+);
