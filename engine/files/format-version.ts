@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { readCheckedFile, writeCheckedFile } from "./checked-file.ts";
 import { makeFolder } from "./folder.ts";
+import { isCount, isObjectOf, isText } from "./json-shape.ts";
 
 /** Frozen: the format that this number names never changes. fixtures/format holds a folder in it. */
 const formatVersion = 1;
@@ -16,6 +17,8 @@ interface FormatFile {
   format: number;
 }
 
+const isFormatFile = isObjectOf<FormatFile>({ name: isText, format: isCount });
+
 /**
  * Checks that `dir` is a data folder of this format. With `create`, a folder without a format file becomes one.
  * Throws Failure "folder" where it belongs to another program, has another format, or is a backup and `create` is set.
@@ -25,7 +28,7 @@ export async function checkFormat(dir: string, options: { create: boolean }): Pr
     throw new Failure("folder", `${dir} is a backup: \`svc restore\` makes a data folder of it`);
   }
   const path = join(dir, "format");
-  const found = await readCheckedFile<FormatFile>(path);
+  const found = await readCheckedFile(path, isFormatFile);
   if (found === "damaged") {
     throw new Failure(
       "folder",
