@@ -3,8 +3,13 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Bytes of a request's headers: room for a bearer token of an identity provider. */
-export const headerBytesMax = 16 * KiB;
+/** Bytes of a request's path, query and headers: room for a bearer token of an identity provider. */
+export const headBytesMax = 16 * KiB;
+/**
+ * Bytes of a request's head up to which the library hands it over, so that the answer above `headBytesMax` has the form
+ * of the server's other errors. Above it the library answers by itself, in HTML. Each connection may hold this much.
+ */
+export const headBytesReadMax = 64 * KiB;
 /** Bytes of all request bodies being received or processed: bounds memory under any number of clients. */
 export const bodyBytesInFlightMax = 256 * MiB;
 /** Requests being answered; above it the answer is 503 at once, rather than after the deadline. */

@@ -1,5 +1,5 @@
 /** Whatever file of a data folder is removed, verify says so; with a copy left, a start says so and writes it again. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -63,4 +63,24 @@ test("a file that is missing is reported by verify; a start writes a missing cop
     }
     rmSync(dir, { recursive: true });
   }
+});
+
+test("a folder with files but no format file is no store, and nothing is written to it", async () => {
+  for (const name of ["notes.txt", ".profile", "journal", "logs", "admin-token"]) {
+    const dir = mkdtempSync(join(folder, "strange-"));
+    if (name.includes("o")) mkdirSync(join(dir, name));
+    else writeFileSync(join(dir, name), "");
+    await expect(openStore({ dir, threads: 1 })).rejects.toThrow(
+      `holds ${JSON.stringify(name)} but no file "format"`,
+    );
+    expect(readdirSync(dir)).toEqual([name]);
+  }
+});
+
+test("a new volume, and the remains of a first start that was killed, become a store", async () => {
+  const dir = mkdtempSync(join(folder, "volume-"));
+  mkdirSync(join(dir, "lost+found"));
+  for (const name of ["lock", "format.new"]) writeFileSync(join(dir, name), "");
+  await (await openStore({ dir, threads: 1 })).close();
+  expect((await verifyStore(dir)).damage).toEqual([]);
 });
