@@ -178,3 +178,8 @@ export const quantileValuesMax = 4 * MiB;
  * above it a HyperLogLog of 2^14 registers has a standard error of 0.81 %.
  */
 export const distinctHashesMax = 65_536;
+/**
+ * Bytes of a small checked file. The longest are the manifest of a day with a million chunks and the list of a backup's
+ * files; a longer one is damaged, and reading it could take all memory.
+ */
+export const checkedFileBytesMax = 256 * MiB;

@@ -48,7 +48,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     // What runs where.
     threads: [],
     maintenance: ["chunk", "files", "journal", "lmdb", "metrics", "model", "partition", "threads"],
-    inspect: ["chunk", "files", "journal", "lmdb", "model", "partition"],
+    inspect: ["batch", "chunk", "files", "journal", "lmdb", "model", "partition", "state"],
     backup: [
       ...["chunk", "files", "inspect", "journal", "lmdb", "maintenance", "model", "partition"],
       ...["scan", "state", "threads"],

@@ -8,6 +8,15 @@ import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
 import { decodeFrame, frameBytesAt } from "../files/frame.ts";
+import {
+  type FieldChecks,
+  findWrongField,
+  isCount,
+  isListOf,
+  isNumber,
+  isObjectOf,
+  isText,
+} from "../files/json-shape.ts";
 import { checkFreeSpace, fillStagedFolder, listFiles } from "../files/staged-folder.ts";
 import { verifyStore } from "../inspect/verify.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
@@ -22,7 +31,10 @@ import { addLosses } from "../partition/repair.ts";
 import { copyNames } from "../state/state-copy.ts";
 import { type BackupItem, BackupStreamReader } from "./backup-stream.ts";
 
-/** Content of the file that marks a folder as a complete backup. It is written last. */
+/**
+ * Content of the file that marks a folder as a complete backup. It is written last. It is not signed: its checksums find
+ * damage, not forgery.
+ */
 export interface BackupMarker {
   name: "svc-backup";
   version: 1;
@@ -37,6 +49,26 @@ export interface BackupMarker {
   /** Damage and losses that the store already had, as `verifyStore` reports them in the backup. */
   losses: string[];
 }
+
+const markerChecks: FieldChecks<Omit<BackupMarker, "name" | "version">> = {
+  takenAtMs: isNumber,
+  bytes: isCount,
+  rows: isCount,
+  files: isListOf(
+    isObjectOf<BackupMarker["files"][number]>({
+      path: isText,
+      bytes: isCount,
+      sha256: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
+    }),
+  ),
+  losses: isListOf(isText),
+};
+
+/** What every version of the marker has. */
+const isAnyMarker = isObjectOf<{ name: string; version: number }>({
+  name: (value) => value === "svc-backup",
+  version: isCount,
+});
 
 /** Progress of a backup or a restore: first all bytes are copied, then all are checked. */
 export interface CopyProgress {
@@ -68,18 +100,29 @@ export function writeBackup(
 }
 
 /**
- * Throws Failure "folder" where `dir` is no backup or not complete, and "damage" where the marker's checksum does not
- * match.
+ * Throws Failure "folder" where `dir` is no backup or not complete, and "damage" where the marker is no regular file,
+ * its checksum does not match, or it is no marker.
  */
 export async function readBackupMarker(dir: string): Promise<BackupMarker> {
-  const marker = await readCheckedFile<BackupMarker>(join(dir, backupMarker));
-  if (marker === "damaged")
-    throw new Failure("damage", `${dir}/${backupMarker}: the checksum does not match`);
+  const path = join(dir, backupMarker);
+  const marker = await readCheckedFile(path, isAnyMarker);
+  if (marker === "damaged") {
+    throw new Failure("damage", `${path}: the checksum does not match, or it is no backup's list of files`);
+  }
   if (marker === undefined) {
     throw new Failure("folder", `${dir} is no backup, or one that was not finished: it has no file "backup"`);
   }
-  if (marker.version === 1) return marker;
-  throw new Failure("folder", `${dir} is a backup of version ${marker.version}; this build reads version 1`);
+  if (marker.version !== 1) {
+    throw new Failure(
+      "folder",
+      `${dir} is a backup of version ${marker.version}; this build reads version 1`,
+    );
+  }
+  const wrong = findWrongField(marker, markerChecks);
+  if (wrong !== undefined) {
+    throw new Failure("damage", `${path}: the field ${wrong} is not what a backup's list of files holds`);
+  }
+  return marker as BackupMarker;
 }
 
 async function hashFile(path: string): Promise<string> {

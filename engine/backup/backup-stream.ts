@@ -11,8 +11,18 @@
  */
 import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
-import type { Signal } from "../model/signal.ts";
-import type { Manifest } from "../partition/manifest.ts";
+import {
+  type Check,
+  type FieldChecks,
+  findWrongField,
+  isCount,
+  isListOf,
+  isNumber,
+  isText,
+} from "../files/json-shape.ts";
+import { daysMax } from "../model/day.ts";
+import { type Signal, signals } from "../model/signal.ts";
+import { isManifest, type Manifest } from "../partition/manifest.ts";
 
 /** The items of a stream, in this order: start, journal, state, partitions with their chunks, files, end. */
 export type BackupItem =
@@ -34,6 +44,26 @@ export type BackupItem =
   /** Payload: the content of a file that lies beside the store's own files, such as the admin token. */
   | { kind: "file"; name: string }
   | { kind: "end" };
+
+/** The fields of each kind of item. */
+const itemChecks: { [K in BackupItem["kind"]]: FieldChecks<Omit<Extract<BackupItem, { kind: K }>, "kind">> } =
+  {
+    start: { version: isNumber, takenAtMs: isNumber, bytesTotal: isCount },
+    journal: { seqNext: isCount, arrivalNext: isCount, segments: isListOf(isText), keys: isListOf(isText) },
+    segment: { name: isText },
+    keys: { name: isText },
+    state: {},
+    records: {},
+    partition: {
+      signal: (value) => signals.includes(value as Signal),
+      day: (value) => isCount(value) && (value as number) <= daysMax,
+      manifest: isManifest,
+    },
+    chunk: { id: isCount },
+    lost: { problem: isText },
+    file: { name: isText },
+    end: {},
+  };
 
 export interface ReceivedItem {
   item: BackupItem;
@@ -120,7 +150,7 @@ export class BackupStreamReader {
     if (computeChecksum(Buffer.concat([head.subarray(8), json]), payload) !== head.readUInt32LE(4)) {
       throw new Failure("damage", "a part of the backup was damaged on its way");
     }
-    return { item: JSON.parse(json.toString()) as BackupItem, payload };
+    return { item: parseItem(json.toString()), payload };
   }
 
   async #readBytes(length: number): Promise<Buffer> {
@@ -136,4 +166,21 @@ export class BackupStreamReader {
     this.#bufferedBytes = rest.byteLength;
     return Buffer.from(all.buffer, all.byteOffset, length);
   }
+}
+
+/** Throws Failure "damage" where the JSON is no item: the sender's checksum does not say that it is one. */
+function parseItem(json: string): BackupItem {
+  let item: Partial<BackupItem> | null = null;
+  try {
+    item = JSON.parse(json) as Partial<BackupItem> | null;
+  } catch {
+    // Text that is no JSON is no item.
+  }
+  const { kind } = item ?? {};
+  if (kind === undefined || !Object.hasOwn(itemChecks, kind)) {
+    throw new Failure("damage", "the backup holds an item of no known kind");
+  }
+  const wrong = findWrongField(item, itemChecks[kind] as Record<string, Check>);
+  if (wrong === undefined) return item as BackupItem;
+  throw new Failure("damage", `the backup holds an item ${kind} whose field ${wrong} is wrong`);
 }

@@ -1,10 +1,12 @@
 /** Restores a backup to a new data folder, which appears only after every byte was checked. */
 import { createHash } from "node:crypto";
-import { mkdir, open, rm } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { type FileHandle, lstat, mkdir, open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
 import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
+import { isNumber, isObjectOf } from "../files/json-shape.ts";
+import { openRegularFile } from "../files/regular-file.ts";
 import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
 import { verifyStore } from "../inspect/verify.ts";
 import type { DamageReport } from "../model/damage-report.ts";
@@ -26,12 +28,14 @@ interface RestoredFrom {
   restoredAtMs: number;
 }
 
+const isRestoredFrom = isObjectOf<RestoredFrom>({ takenAtMs: isNumber, restoredAtMs: isNumber });
+
 const restoredFile = "restored";
 const blockBytes = 1024 * 1024;
 
 /**
  * Restores the backup in `dir` to the new data folder `target`: copies its files, compares their hashes and verifies
- * the store. Throws Failure "folder" where `dir` is no complete backup or `target` is not empty, "disk-full" where the
+ * the store. Links in the backup are not followed, and nothing but regular files is read. Throws Failure "folder" where `dir` is no complete backup or `target` is not empty, "disk-full" where the
  * disk has too little space, and "damage" where a byte is not what was written (RestoreDamage, which lists all of it);
  * nothing is left behind in any of these cases.
  */
@@ -61,7 +65,7 @@ export async function restoreBackup(
  * where the mark is damaged.
  */
 export async function readRestoredMark(dir: string): Promise<RestoredFrom | undefined> {
-  const found = await readCheckedFile<RestoredFrom>(join(dir, restoredFile));
+  const found = await readCheckedFile(join(dir, restoredFile), isRestoredFrom);
   // A damaged mark still shows that the folder was restored.
   return found === "damaged" ? { takenAtMs: 0, restoredAtMs: 0 } : found;
 }
@@ -92,12 +96,11 @@ async function copyFiles(
   onProgress: (progress: CopyProgress) => void,
 ): Promise<void> {
   const bytesTotal = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  checkPaths(files.map(({ path }) => path));
   const damage: DamageReport[] = [];
   let bytes = 0;
   for (const file of files) {
-    if (file.path !== normalize(file.path) || file.path.startsWith("..") || file.path.startsWith("/")) {
-      throw new Failure("damage", `the backup names the file ${JSON.stringify(file.path)}`);
-    }
+    await checkParents(from, file.path);
     await mkdir(join(to, dirname(file.path)), { recursive: true });
     const problem = await copyFile(join(from, file.path), join(to, file.path), file, (done) =>
       onProgress({ phase: "copied", bytes: bytes + done, bytesTotal }),
@@ -108,6 +111,30 @@ async function copyFiles(
   if (damage.length > 0) throw new RestoreDamage(damage);
 }
 
+/** A path that a backup can hold: up to four names, such as `logs/2026-11-20/data.mdb`. */
+const pathPattern = /^[\w-][\w.-]{0,99}(?:\/[\w-][\w.-]{0,99}){0,3}$/;
+
+/** Throws Failure "damage" where a path could lead out of the folder, or is there twice. */
+function checkPaths(paths: readonly string[]): void {
+  const known = new Set<string>();
+  for (const path of paths) {
+    const shown = JSON.stringify(path.slice(0, 200));
+    if (!pathPattern.test(path)) throw new Failure("damage", `the backup names the file ${shown}`);
+    if (known.has(path)) throw new Failure("damage", `the backup names the file ${shown} twice`);
+    known.add(path);
+  }
+}
+
+/** Throws Failure "damage" where a folder on the way to the file is a link. */
+async function checkParents(from: string, path: string): Promise<void> {
+  for (let parent = dirname(path); parent !== "."; parent = dirname(parent)) {
+    const stats = await lstat(join(from, parent)).catch(() => undefined);
+    if (stats?.isSymbolicLink()) {
+      throw new Failure("damage", `${join(from, parent)} is a link, and none is followed`);
+    }
+  }
+}
+
 /** Copies one file; holes stay holes. Returns what is wrong with the file, undefined where it is intact. */
 async function copyFile(
   from: string,
@@ -115,17 +142,18 @@ async function copyFile(
   { bytes, sha256 }: { bytes: number; sha256: string },
   onProgress: (bytes: number) => void,
 ): Promise<string | undefined> {
-  const source = await open(from).catch((error: NodeJS.ErrnoException) => error.code);
-  if (typeof source !== "object")
-    return source === "ENOENT" ? "the file is missing" : `cannot be read: ${source}`;
+  const opened = await openSource(from);
+  if (typeof opened === "string") return opened;
+  const { file: source } = opened;
   const target = await open(to, "wx", 0o600);
   try {
+    if (opened.bytes !== bytes) return `it has ${opened.bytes} bytes, it was written with ${bytes}`;
     const hash = createHash("sha256");
     const zeros = Buffer.alloc(blockBytes);
     const block = Buffer.alloc(blockBytes);
     let at = 0;
-    for (;;) {
-      const { bytesRead } = await source.read(block, 0, blockBytes, at);
+    while (at < bytes) {
+      const { bytesRead } = await source.read(block, 0, Math.min(blockBytes, bytes - at), at);
       if (bytesRead === 0) break;
       const content = block.subarray(0, bytesRead);
       hash.update(content);
@@ -140,5 +168,15 @@ async function copyFile(
   } finally {
     await source.close();
     await target.close();
+  }
+}
+
+/** Opens a file of the backup, or returns what is wrong with it. */
+async function openSource(path: string): Promise<{ file: FileHandle; bytes: number } | string> {
+  try {
+    return (await openRegularFile(path)) ?? "the file is missing";
+  } catch (error) {
+    if (error instanceof Failure) return error.message;
+    return `cannot be read: ${(error as NodeJS.ErrnoException).code}`;
   }
 }

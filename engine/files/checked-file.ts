@@ -1,7 +1,8 @@
 /** Small JSON files with a checksum: one line of JSON, then one line with its CRC-32 in hexadecimal. */
-import { readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
+import { checkedFileBytesMax } from "../limits.ts";
 import { replaceFile } from "./folder.ts";
+import { openRegularFile } from "./regular-file.ts";
 
 /** Replaces the file atomically; it is on disk when the promise resolves. */
 export async function writeCheckedFile(path: string, value: unknown): Promise<void> {
@@ -9,19 +10,37 @@ export async function writeCheckedFile(path: string, value: unknown): Promise<vo
   await replaceFile(path, `${json}\n${checksumOf(json)}\n`);
 }
 
-/** Returns the value, undefined where the file is missing, or "damaged" where its checksum does not match. */
-export async function readCheckedFile<T>(path: string): Promise<T | undefined | "damaged"> {
+/**
+ * Returns the value, undefined where the file is missing, or "damaged" where its checksum does not match or `isValid`
+ * refuses what it says. Throws Failure "damage" where it is a link or no regular file.
+ */
+export async function readCheckedFile<T>(
+  path: string,
+  isValid: (value: unknown) => value is T,
+): Promise<T | undefined | "damaged"> {
+  const opened = await openRegularFile(path);
+  if (opened === undefined) return undefined;
+  const { file, bytes } = opened;
   let text: string;
   try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if (bytes > checkedFileBytesMax) return "damaged";
+    text = await file.readFile("utf8");
+  } finally {
+    await file.close();
   }
   const end = text.indexOf("\n");
   const json = text.slice(0, end);
   if (end < 0 || text.slice(end + 1) !== `${checksumOf(json)}\n`) return "damaged";
-  return JSON.parse(json) as T;
+  const value = parseJson(json);
+  return isValid(value) ? value : "damaged";
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 function checksumOf(json: string): string {

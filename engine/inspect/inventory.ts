@@ -1,6 +1,6 @@
 /**
- * Rows, columns, encodings and sizes of a store's sealed chunks, added up from manifests and chunk headers. Read-only:
- * another process may have the store open.
+ * Rows, columns, encodings and sizes of a store's sealed chunks, added up from manifests and chunk headers, and the rows
+ * that are not sealed yet. Read-only: another process may have the store open.
  */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
+import { readUnsealedRows, type UnsealedRows } from "./unsealed-rows.ts";
 
 /** One column, added up over all chunks that have it. */
 export interface ColumnInventory {
@@ -33,6 +34,8 @@ export interface ColumnInventory {
 export interface SignalInventory {
   signal: Signal;
   rows: number;
+  /** Rows that the journal alone holds. `columns` and sizes leave them out. */
+  unsealedRows: number;
   chunks: number;
   partitions: number;
   /** Bytes of disk blocks that the partitions' files occupy, free pages included. */
@@ -44,25 +47,30 @@ export interface SignalInventory {
 }
 
 /**
- * Reads the inventory of the store in `dir`: logs always and first, then each other signal that has partitions. Rows
- * that are not sealed yet are not counted. Throws Failure "folder" where the folder holds no store of this format, and
+ * Reads the inventory of the store in `dir`: logs always and first, then each other signal that has rows. Throws Failure "folder" where the folder holds no store of this format, and
  * Failure "damage" where no copy of a partition's manifest is intact.
  */
 export async function readInventory(dir: string): Promise<SignalInventory[]> {
   await checkFormat(dir, { create: false });
   const inventories: SignalInventory[] = [];
+  const unsealed = await readUnsealedRows(dir);
   for (const signal of signals) {
-    const folder = join(dir, signal);
-    const dirs = listDays(folder).map((day) => join(folder, dayName(day)));
-    if (dirs.length > 0 || signal === "logs") inventories.push(await readSignalInventory(signal, dirs));
+    const inventory = await readSignalInventory(dir, signal, unsealed);
+    const isEmpty = inventory.partitions === 0 && inventory.unsealedRows === 0;
+    if (!isEmpty || signal === "logs") inventories.push(inventory);
   }
   return inventories;
 }
 
-async function readSignalInventory(signal: Signal, dirs: readonly string[]): Promise<SignalInventory> {
+async function readSignalInventory(
+  dir: string,
+  signal: Signal,
+  unsealed: UnsealedRows,
+): Promise<SignalInventory> {
   const inventory: SignalInventory = {
     signal,
     rows: 0,
+    unsealedRows: 0,
     chunks: 0,
     partitions: 0,
     allocatedBytes: 0,
@@ -70,18 +78,23 @@ async function readSignalInventory(signal: Signal, dirs: readonly string[]): Pro
     unread: [],
   };
   const columns = new Map<string, ColumnInventory>();
-  for (const dir of dirs) await addPartition(dir, inventory, columns);
+  for (const day of listDays(join(dir, signal))) {
+    const sealed = await addPartition(join(dir, signal, dayName(day)), inventory, columns);
+    unsealed.seal(signal, day, sealed);
+  }
+  inventory.unsealedRows = unsealed.count(signal);
   inventory.columns = [...columns.values()].sort((a, b) => b.storedBytes - a.storedBytes);
   return inventory;
 }
 
+/** Returns the arrival number up to which the partition's rows are sealed; 0 without a manifest. */
 async function addPartition(
   dir: string,
   inventory: SignalInventory,
   columns: Map<string, ColumnInventory>,
-): Promise<void> {
+): Promise<number> {
   const { manifest } = await readManifest(dir);
-  if (manifest === undefined) return;
+  if (manifest === undefined) return 0;
   inventory.partitions++;
   inventory.allocatedBytes += measureAllocatedBytes(dir);
   for (const entry of manifest.chunks) {
@@ -94,6 +107,7 @@ async function addPartition(
     inventory.rows += entry.rows;
     for (const header of headers) addColumn(columns, header);
   }
+  return manifest.arrivalSealed;
 }
 
 /**

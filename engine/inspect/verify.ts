@@ -11,14 +11,15 @@ import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
 import { isIntactFrame } from "../files/frame.ts";
 import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
-import { scanJournal } from "../journal/journal-reader.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { dayName, listDays } from "../model/day.ts";
-import { signals } from "../model/signal.ts";
+import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
+import { copyNames } from "../state/state-copy.ts";
+import { scanUnsealedRows, UnsealedRows } from "./unsealed-rows.ts";
 
 /** Progress of a verification: how much of all data files was read. */
 export interface VerifyProgress {
@@ -29,8 +30,10 @@ export interface VerifyProgress {
 /** Result of a verification. */
 export interface VerifyReport {
   chunks: number;
-  /** Rows of the chunks, by their manifests; rows in the journal do not count. */
+  /** Rows of the chunks, by their manifests. */
   rows: number;
+  /** Rows that the journal alone holds. */
+  unsealedRows: number;
   /** Length of the values that were read. */
   bytes: number;
   /** Empty where nothing is damaged or lost. `where` is relative to the data folder. */
@@ -41,6 +44,7 @@ export interface VerifyReport {
 interface Verification {
   dir: string;
   report: VerifyReport;
+  unsealed: UnsealedRows;
   advance: (bytes: number) => void;
 }
 
@@ -53,38 +57,50 @@ export async function verifyStore(
   onProgress: (progress: VerifyProgress) => void = () => undefined,
 ): Promise<VerifyReport> {
   await checkFormat(dir, { create: false });
-  const report: VerifyReport = { chunks: 0, rows: 0, bytes: 0, damage: [] };
+  const report: VerifyReport = { chunks: 0, rows: 0, unsealedRows: 0, bytes: 0, damage: [] };
   const bytesTotal = listDataFiles(dir).reduce((sum, path) => sum + fileBytes(path), 0);
   const advance = (bytes: number) => {
     report.bytes += bytes;
     onProgress({ bytes: Math.min(report.bytes, bytesTotal), bytesTotal });
   };
-  const verification = { dir, report, advance };
+  const { unsealed, damage } = await verifyJournal(dir);
+  const verification = { dir, report, unsealed, advance };
   const folders = signals.map((signal) => join(dir, signal));
-  for (const folder of folders) {
-    for (const day of listDays(folder)) await verifyPartition(verification, join(folder, dayName(day)));
+  for (const signal of signals) {
+    for (const day of listDays(join(dir, signal))) await verifyPartition(verification, signal, day);
   }
   const isPartition = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
   for (const path of listDataFiles(dir)) {
     if (!isPartition(path)) verifyState(verification, dirname(path));
   }
-  report.damage.push(...(await findPersistentDamage(() => findJournalDamage(join(dir, "journal")))));
+  await verifyStateCopies(verification, join(dir, "control"));
+  report.damage.push(...damage);
+  const journal = join(dir, "journal");
+  if (report.chunks > 0 && !existsSync(journal))
+    addDamage(verification, journal, "the folder is missing with the batches that it held");
+  report.unsealedRows = unsealed.count();
   onProgress({ bytes: bytesTotal, bytesTotal });
   return report;
 }
 
-async function verifyPartition(verification: Verification, dir: string): Promise<void> {
+async function verifyPartition(verification: Verification, signal: Signal, day: number): Promise<void> {
+  const dir = join(verification.dir, signal, dayName(day));
   try {
     // Checked before the manifest is read: the first seal writes the manifest before the data file.
     const hasData = existsSync(join(dir, "data.mdb"));
     const { manifest, problems } = await readManifest(dir);
-    for (const problem of problems) addDamage(verification, dir, problem);
+    if (manifest !== undefined) verification.unsealed.seal(signal, day, manifest.arrivalSealed);
+    if (manifest !== undefined && !hasData && manifest.chunks.length === 0) {
+      for (const loss of manifest.losses ?? []) addDamage(verification, dir, loss);
+      return;
+    }
+    // Where a store is running, retention may have removed the partition between the copies.
+    if (existsSync(dir)) for (const problem of problems) addDamage(verification, dir, problem);
     if (manifest === undefined) {
       if (hasData) throw new Failure("damage", "the manifest is missing");
       return;
     }
     for (const loss of manifest.losses ?? []) addDamage(verification, dir, loss);
-    if (!hasData && manifest.chunks.length === 0) return;
     const audit = auditPageTree(join(dir, "data.mdb"));
     for (const problem of audit.problems) addDamage(verification, join(dir, "data.mdb"), problem);
     const environment = openEnvironment(dir, { readOnly: true });
@@ -148,11 +164,30 @@ function verifyState(verification: Verification, dir: string): void {
   }
 }
 
-async function findJournalDamage(dir: string): Promise<DamageReport[]> {
-  if (!existsSync(dir)) return [];
-  const { damage } = await scanJournal(dir, () => undefined);
-  await new IdempotencyKeys(dir).load((where, problem) => damage.push({ where, problem }));
-  return damage;
+/** Each copy of the state must be there where another one is. */
+async function verifyStateCopies(verification: Verification, dir: string): Promise<void> {
+  const findMissing = async () => {
+    const missing = copyNames.filter((name) => !existsSync(join(dir, name, "data.mdb")));
+    return missing.length === copyNames.length
+      ? []
+      : missing.map((name) => ({ where: join("control", name), problem: "the copy is missing" }));
+  };
+  // A server that starts replaces a copy by renaming.
+  verification.report.damage.push(...(await findPersistentDamage(findMissing)));
+}
+
+/** Reads the journal: what only it holds, and what is damaged in it. */
+async function verifyJournal(dir: string): Promise<{ unsealed: UnsealedRows; damage: DamageReport[] }> {
+  let unsealed: UnsealedRows | undefined;
+  const damage = await findPersistentDamage(async () => {
+    const { rows, damage } = await scanUnsealedRows(dir);
+    unsealed ??= rows;
+    const journal = join(dir, "journal");
+    if (existsSync(journal))
+      await new IdempotencyKeys(journal).load((where, problem) => damage.push({ where, problem }));
+    return damage;
+  });
+  return { unsealed: unsealed ?? new UnsealedRows(), damage };
 }
 
 /**
@@ -162,9 +197,9 @@ async function findJournalDamage(dir: string): Promise<DamageReport[]> {
 async function findPersistentDamage(scan: () => Promise<DamageReport[]>): Promise<DamageReport[]> {
   const retry = async (): Promise<DamageReport[]> => {
     await setTimeout(300);
-    return scan().catch(reportRemovedFile);
+    return scan().catch(reportUnreadFile);
   };
-  let found = await scan().catch(reportRemovedFile);
+  let found = await scan().catch(reportUnreadFile);
   for (let again = 0; again < 2 && found.length > 0; again++) {
     const next = new Set((await retry()).map((report) => JSON.stringify(report)));
     found = found.filter((report) => next.has(JSON.stringify(report)));
@@ -172,7 +207,8 @@ async function findPersistentDamage(scan: () => Promise<DamageReport[]>): Promis
   return found;
 }
 
-function reportRemovedFile(error: unknown): DamageReport[] {
+function reportUnreadFile(error: unknown): DamageReport[] {
+  if (error instanceof Failure) return [{ where: "journal", problem: error.message }];
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   return [{ where: "journal", problem: "a file went while it was read" }];
 }

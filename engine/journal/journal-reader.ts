@@ -45,21 +45,25 @@ export async function scanJournal(dir: string, onRecord: OnRecord): Promise<Jour
     listed: undefined,
     damage: [],
   };
-  await checkSegmentList(dir, scan);
+  const missingCopies = await checkSegmentList(dir, scan);
   const order = new RecordOrder(scan);
   for (const name of scan.segments) readSegment(dir, name, order, onRecord);
+  // A crash between the first writes of the copies leaves one alone; there is no batch before both are there.
+  if (scan.seqNext > 1) {
+    for (const name of missingCopies) addDamage(scan, name, "the copy is missing; the other one serves");
+  }
   checkShutdownRecord(await readShutdownRecord(dir), scan);
   return scan;
 }
 
-/** Checks that every file in the segment list exists. */
-async function checkSegmentList(dir: string, scan: JournalScan): Promise<void> {
-  const { value, damaged } = await readSegmentList(dir);
+/** Checks that every file in the segment list exists. Returns the copies of the list that are missing beside another. */
+async function checkSegmentList(dir: string, scan: JournalScan): Promise<string[]> {
+  const { value, damaged, missing } = await readSegmentList(dir);
   for (const name of damaged) addDamage(scan, name, "the checksum does not match");
   if (value === undefined) {
     if (scan.segments.length > 0 && damaged.length === 0)
       addDamage(scan, "segments", "the list of segments is missing");
-    return;
+    return [];
   }
   scan.listVersion = value.version;
   scan.listed = new Set(value.segments);
@@ -71,6 +75,7 @@ async function checkSegmentList(dir: string, scan: JournalScan): Promise<void> {
     if (!scan.keyFiles.includes(name))
       addDamage(scan, name, "the file is missing; batches sent again may be taken twice");
   }
+  return missing;
 }
 
 const blockBytes = 2 ** 20;

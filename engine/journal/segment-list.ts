@@ -1,6 +1,7 @@
 /** The list of the journal's segments and key files. A listed file that does not exist was lost. */
 import { join } from "node:path";
 import { type CopiedFileRead, readCopies, writeCopies } from "../files/copied-file.ts";
+import { isCount, isListOf, isObjectOf, isText } from "../files/json-shape.ts";
 
 export interface JournalFiles {
   version: number;
@@ -9,9 +10,15 @@ export interface JournalFiles {
   keys: string[];
 }
 
+const isJournalFiles = isObjectOf<JournalFiles>({
+  version: isCount,
+  segments: isListOf(isText),
+  keys: isListOf(isText),
+});
+
 /** Reads both copies of the list. */
 export function readSegmentList(dir: string): Promise<CopiedFileRead<JournalFiles>> {
-  return readCopies<JournalFiles>(listPaths(dir));
+  return readCopies(listPaths(dir), isJournalFiles);
 }
 
 /** Writes the list; overlapping calls are written one after the other. */

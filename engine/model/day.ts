@@ -7,6 +7,8 @@ import { existsSync, readdirSync } from "node:fs";
 /** Length of a day in nanoseconds. */
 export const dayNs = 86_400_000_000_000n;
 const dayMs = 86_400_000;
+/** The last day that a `Date` can hold. */
+export const daysMax = 100_000_000;
 
 /** The day of a time in nanoseconds since the epoch. */
 export function dayOf(timeNs: bigint): number {

@@ -7,6 +7,7 @@ import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, listAttributeKeys } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { readCopies, writeCopies } from "../files/copied-file.ts";
+import { isCount, isListOf, isNumber, isObjectOf, isOptional, isText } from "../files/json-shape.ts";
 import { manifestKeysMax } from "../limits.ts";
 
 /** The content of a manifest file; FORMAT.md has the fields one by one. */
@@ -25,6 +26,29 @@ export interface Manifest {
   /** What was lost to damage, one sentence each. Reported again at every start until retention removes the day. */
   losses?: string[];
 }
+
+/** Returns whether parsed JSON is a manifest. */
+export const isManifest = isObjectOf<Manifest>({
+  day: isCount,
+  version: isCount,
+  arrivalSealed: isCount,
+  chunkNext: isCount,
+  chunks: isListOf(
+    isObjectOf<ChunkEntry>({
+      id: isCount,
+      rows: isCount,
+      timeNsMin: isNumber,
+      timeNsMax: isNumber,
+      arrivalMin: isNumber,
+      arrivalMax: isNumber,
+      bytes: isCount,
+      checksum: isCount,
+    }),
+  ),
+  attributeKeys: isListOf(isText),
+  moreKeys: isOptional((value) => typeof value === "boolean"),
+  losses: isOptional(isListOf(isText)),
+});
 
 /** The manifest of a partition without chunks; version 0 was never written. */
 export function emptyManifest(day: number): Manifest {
@@ -55,17 +79,19 @@ export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
 export interface StoredManifest {
   /** Undefined where the folder has no manifest: its first seal was never finished. */
   manifest: Manifest | undefined;
-  /** One message for each copy that is damaged while the other is intact. */
+  /** One message for each copy that is damaged or missing while the other is intact. */
   problems: string[];
 }
 
 /** Throws Failure "damage" where there are copies and none of them is intact. */
 export async function readManifest(dir: string): Promise<StoredManifest> {
-  const { value, damaged } = await readCopies<Manifest>(manifestPaths(dir));
+  const { value, damaged, missing } = await readCopies(manifestPaths(dir), isManifest);
   if (value === undefined && damaged.length > 0) {
     throw new Failure("damage", `${dir}: no copy of the manifest is whole`);
   }
+  if (value === undefined) return { manifest: undefined, problems: [] };
   const problems = damaged.map((name) => `${name}: the checksum does not match; the other copy serves`);
+  for (const name of missing) problems.push(`${name}: the copy is missing; the other one serves`);
   return { manifest: value, problems };
 }
 

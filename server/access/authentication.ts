@@ -48,14 +48,21 @@ const anonymous: Caller = {
 /** A JSON Web Token: three parts in base64url with dots between. Tokens of this server hold no dot. */
 const webTokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** The caller of a request. Throws Refusal 401, or 403 for a Host that is not this server's, or rejects with one. */
+/**
+ * The caller of a request. Throws Refusal 401, or 403 for a Host that is not this server's and for a page of another
+ * site that asks for what needs no token, or rejects with one.
+ */
 export function identify(
   head: RequestHead,
   permission: Permission | null,
   rules: AccessRules,
 ): Caller | Promise<Caller> {
   checkHost(head, rules);
-  if (permission === null) return anonymous;
+  if (permission === null) {
+    if (isFromOtherSite(head) && !isNavigation(head))
+      throw new Refusal(403, "pages of other sites are not answered");
+    return anonymous;
+  }
   const token = tokenOf(head, permission);
   if (token === null) return anonymousCaller(head, rules, permission);
   if (rules.userOf === undefined || !webTokenForm.test(token)) return callerOfToken(token, rules);
@@ -143,8 +150,16 @@ function rolesWith(permission: Permission): string {
  */
 function isFromOtherSite(head: RequestHead): boolean {
   const origin = head.headers.get("origin");
-  if (origin === undefined) return head.headers.get("sec-fetch-site") === "cross-site";
+  if (origin === undefined) {
+    const site = head.headers.get("sec-fetch-site");
+    return site !== undefined && site !== "same-origin" && site !== "none";
+  }
   return URL.parse(origin)?.host !== head.headers.get("host");
+}
+
+/** True where a person follows a link: the page that has the link gets nothing of the answer. */
+function isNavigation({ headers }: RequestHead): boolean {
+  return headers.get("sec-fetch-dest") === "document";
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What resource rules allow members of groups to do with managed resources. Rules only allow, and add up. */
 
-import type { ManagedKind, ResourceRule, Verb } from "../model/access-rules.ts";
+import { type ManagedKind, type ResourceRule, readGrantPath, type Verb } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import { isRestricted } from "./row-filter.ts";
@@ -28,21 +28,17 @@ function grants(rule: ResourceRule, kind: ManagedKind, verb: Verb, place: Manage
     rule.rules;
   return granted.some(({ resources, verbs, path }) => {
     if (!resources.includes(kind) || !verbs.includes(verb)) return false;
-    return path === undefined || isBelow(folderOf(kind, place), path, kind, place);
+    return path === undefined || isBelow(path, kind, place);
   });
 }
 
-/** `/alerts/kubernetes-managed/<cluster>/<namespace>/` */
-function folderOf(kind: ManagedKind, { cluster, namespace }: ManagedPlace): string[] {
-  return [kind, "kubernetes-managed", cluster, namespace];
-}
-
-/**
- * Whether the folder is at or below the path; a path that does not begin at the root begins in the cluster's folder.
- */
-function isBelow(folder: readonly string[], path: string, kind: ManagedKind, place: ManagedPlace): boolean {
-  const parts = path.split("/").filter((part) => part !== "");
-  const isAbsolute = path.startsWith(`/${kind}/kubernetes-managed/`);
-  const required = isAbsolute ? parts : [kind, "kubernetes-managed", place.cluster, ...parts];
-  return required.every((part, i) => folder[i] === part);
+/** Whether the path names a folder that the resource lies in. */
+function isBelow(path: string, kind: ManagedKind, { cluster, namespace }: ManagedPlace): boolean {
+  const required = readGrantPath(path);
+  return (
+    (required.kind ?? kind) === kind &&
+    (required.cluster ?? cluster) === cluster &&
+    (required.namespace ?? namespace) === namespace &&
+    required.deeper.length === 0
+  );
 }

@@ -35,6 +35,7 @@ export const backup: Command<typeof flags> = {
     "states, dashboards, tokens, silences, notifications that wait. The server goes on taking rows and answering.",
     "DIR is made by the command, or empty; it appears when the backup is whole, and not before.",
     "The exit code is 1 also where the store itself has damage: the backup stands, and says what it lacks.",
+    "It is not signed: its checksums find damage, not forgery. `sha256sum DIR/backup`, kept elsewhere, covers every file.",
     "A backup holds secrets: the admin token, those of webhooks. Its files are readable by their owner alone.",
   ],
   run: async (settings, operands) => {

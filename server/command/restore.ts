@@ -17,6 +17,7 @@ export const restore: Command<typeof flags> = {
   flags,
   details: [
     "Every byte is checked before the data folder is there: a backup that is damaged or was not finished makes none.",
+    "Links in the backup are not followed. It is not signed: that its checksums are right does not say who made it.",
     "Nothing is written over. A server on the new folder evaluates alerts and keeps what is to be told of them to itself",
     "until it is started with --notify-restored: the server that the backup was made of may still be telling.",
   ],

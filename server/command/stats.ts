@@ -19,7 +19,8 @@ export const stats: Command<typeof flags> = {
   operands: "",
   flags,
   details: [
-    "Reads chunk headers alone, also while a server has the folder open; rows that are not sealed into chunks yet are left out.",
+    "Reads chunk headers and the journal, also while a server has the folder open. Rows that are not sealed into chunks yet",
+    "are counted in the first line, and left out of the columns.",
     "A message is stored as its template (message) and what varies in it (variables, by the characters they hold).",
   ],
   run: async (settings, operands) => {
@@ -42,9 +43,9 @@ function formatStore(inventories: readonly SignalInventory[]): string {
 }
 
 function formatInventory(inventory: SignalInventory): string {
-  const { rows, chunks, partitions, allocatedBytes, columns } = inventory;
+  const { rows, unsealedRows, chunks, partitions, allocatedBytes, columns } = inventory;
   const total = columns.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-  const head = `${formatCount(rows)} rows in ${formatCount(chunks)} chunks of ${formatCount(partitions)} days: ${formatBytes(total)} of columns, ${formatBytes(allocatedBytes)} on disk\n`;
+  const head = `${formatCount(rows)} rows in ${formatCount(chunks)} chunks of ${formatCount(partitions)} days, ${formatCount(unsealedRows)} not sealed yet: ${formatBytes(total)} of columns, ${formatBytes(allocatedBytes)} on disk\n`;
   if (rows === 0) return head;
   const largest = columns[0]!.storedBytes;
   const lines = columns.map((column) => [

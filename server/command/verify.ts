@@ -28,7 +28,7 @@ export const verify: Command<typeof flags> = {
       process.stdout.write(`damaged: ${escapeLine(where)}: ${escapeLine(problem)}\n`);
     const found = report.damage.length === 0 ? "no damage" : `${report.damage.length} damaged`;
     process.stdout.write(
-      `${report.rows} rows in ${report.chunks} chunks, ${report.bytes} bytes read: ${found}\n`,
+      `${report.rows} rows in ${report.chunks} chunks, ${report.unsealedRows} not sealed yet, ${report.bytes} bytes read: ${found}\n`,
     );
     return report.damage.length === 0 ? 0 : 1;
   },

@@ -4,7 +4,7 @@ import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import type { Route } from "../api/route.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
-import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
+import { groupShape, resourceRuleShape, telemetryRuleShape, warnIdlePaths } from "../model/access-rules.ts";
 import type { Alert } from "../model/alert.ts";
 import { alertShape, checkAlert, webhooksOf } from "../model/alert.ts";
 import type { Dashboard } from "../model/dashboard.ts";
@@ -101,7 +101,7 @@ export function resourceKindRoutes(all: Collections, context: ResourceContext): 
       collection: all.resourceRules,
       ...access,
       ...createdById,
-      check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
+      check: (rule, path) => [...warnUnknownGroups(all, rule.groups, path), ...warnIdlePaths(rule, path)],
     }),
   ];
 }

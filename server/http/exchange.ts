@@ -14,6 +14,8 @@ export interface Head {
   queryText: string;
   /** Names in lower case; values of a repeated header are joined with commas. */
   headers: Map<string, string>;
+  /** Length of path, query and headers as they were sent; approximate where a text is not ASCII. */
+  bytes: number;
   /** Address of the client's socket, its bytes in hex: 4 of them, or 16. */
   address: string;
 }
@@ -21,15 +23,21 @@ export interface Head {
 /** Copies the head of a request. */
 export function readHead(res: HttpResponse, req: HttpRequest): Head {
   const headers = new Map<string, string>();
+  const path = req.getUrl();
+  const queryText = req.getQuery();
+  let bytes = path.length + (queryText?.length ?? 0);
   req.forEach((name, value) => {
+    // A colon, a space, and the end of the line.
+    bytes += name.length + value.length + 4;
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   });
   return {
     method: req.getCaseSensitiveMethod(),
-    path: req.getUrl(),
-    queryText: req.getQuery(),
+    path,
+    queryText,
     headers,
+    bytes,
     address: Buffer.from(res.getRemoteAddress()).toString("hex"),
   };
 }

@@ -2,8 +2,13 @@
 
 import { KiB, MiB } from "../model/limits.ts";
 
-/** Bytes of a request's headers: room for a bearer token of an identity provider. */
-export const headerBytesMax = 16 * KiB;
+/** Bytes of a request's path, query and headers: room for a bearer token of an identity provider. */
+export const headBytesMax = 16 * KiB;
+/**
+ * Bytes of a request's head up to which the library hands it over, so that the answer above `headBytesMax` has the form
+ * of the server's other errors. Above it the library answers by itself, in HTML. Each connection may hold this much.
+ */
+export const headBytesReadMax = 64 * KiB;
 /**
  * Bytes of all request bodies being received or processed: bounds memory under any number of clients. The bodies of one
  * caller have no more of them than they leave free.

@@ -18,6 +18,7 @@ import {
   bodyBytesInFlightMax,
   failuresBurstMax,
   failuresPerSecondMax,
+  headBytesMax,
   requestsBurstMax,
   requestsInFlightMax,
   requestsPerSecondMax,
@@ -117,6 +118,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   let reply: Reply;
   const requester: Requester = { by: presumeCaller(head), place: undefined };
   try {
+    checkHead(head);
     const match = findRoute(state, head);
     route = match.route;
     reply = await answer(state, head, exchange, match, requester);
@@ -157,6 +159,15 @@ function reportRefusal(
   const { status, reason } = error;
   const method = head.method.slice(0, 20);
   options.onRefused({ by, method, path, status, reason, address: addressText(head.address) });
+}
+
+/** Throws Refusal 431 for a head that is too long. */
+function checkHead({ bytes }: Head): void {
+  if (bytes <= headBytesMax) return;
+  throw new Refusal(
+    431,
+    `path and headers are ${bytes} bytes, ${headBytesMax} are taken: a token that names fewer groups is shorter`,
+  );
 }
 
 /** Finds the route. Throws Refusal where the server is stopping or overloaded, or the path or method is unknown. */

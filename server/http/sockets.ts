@@ -2,7 +2,7 @@
 
 import { createServer } from "node:net";
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uwebsockets-old";
-import { headerBytesMax } from "./limits.ts";
+import { headBytesReadMax } from "./limits.ts";
 
 export type { HttpRequest, HttpResponse };
 
@@ -62,7 +62,7 @@ export async function listen(
 
 async function loadSockets(): Promise<Sockets> {
   // The library reads this variable once, when it loads.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headBytesReadMax);
   const reasons: string[] = [];
   for (const build of builds) {
     try {

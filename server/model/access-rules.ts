@@ -92,3 +92,44 @@ export const resourceRuleShape = z
 
 /** Allows members of groups to use verbs on managed resources. */
 export type ResourceRule = z.infer<typeof resourceRuleShape>;
+
+/** What a grant's path requires of a resource; what is absent may be anything. */
+interface GrantPath {
+  kind?: string | undefined;
+  cluster?: string | undefined;
+  namespace?: string | undefined;
+  /** Folders below the namespace's. No resource lies in them. */
+  deeper: string[];
+}
+
+/**
+ * Reads a path written from the cluster's folder (`/shop/`) or from the root
+ * (`/alerts/kubernetes-managed/prod/shop/`). Slashes at its begin and end mean nothing.
+ */
+export function readGrantPath(path: string): GrantPath {
+  const parts = path.split("/").filter((part) => part !== "");
+  if (parts[1] !== "kubernetes-managed") return { namespace: parts[0], deeper: parts.slice(1) };
+  const [kind, , cluster, namespace, ...deeper] = parts;
+  return { kind, cluster, namespace, deeper };
+}
+
+/** Warnings about paths that no resource of the rule can lie in; `where` names the rule. */
+export function warnIdlePaths(rule: ResourceRule, where: string): string[] {
+  if (rule.type !== "cluster") return [];
+  return rule.rules.flatMap(({ path, resources }, i) => {
+    if (path === undefined) return [];
+    const { kind, cluster, deeper } = readGrantPath(path);
+    const field = `${where}.rules[${i}].path`;
+    if (kind !== undefined && !resources.some((each) => each === kind))
+      return [`${field} grants nothing: it lies in ${JSON.stringify(kind)}, which resources does not name`];
+    if (cluster !== undefined && rule.cluster !== undefined && cluster !== rule.cluster)
+      return [
+        `${field} grants nothing: it lies in the cluster ${JSON.stringify(cluster)}, not in the rule's`,
+      ];
+    if (deeper.length > 0)
+      return [
+        `${field} grants nothing: it must end with a namespace, such as /shop/ or /alerts/kubernetes-managed/prod/shop/`,
+      ];
+    return [];
+  });
+}

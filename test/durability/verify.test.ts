@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Failure, openStore, verifyStore } from "../../engine/index.ts";
+import { Failure, openStore, readInventory, type SignalInventory, verifyStore } from "../../engine/index.ts";
 import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
 import { Driver } from "./driver.ts";
@@ -40,7 +40,16 @@ test("an intact store has no damage, whether it was closed or killed, and verify
     const progress: number[] = [];
     const verified = await verifyStore(dir, ({ bytes, bytesTotal }) => progress.push(bytes / bytesTotal));
     expect(verified.damage).toEqual([]);
-    expect(verified).toMatchObject({ chunks: stats.chunks, rows: stats.rows - stats.unsealedRows });
+    expect(verified).toMatchObject({
+      chunks: stats.chunks,
+      rows: stats.rows - stats.unsealedRows,
+      unsealedRows: stats.unsealedRows,
+    });
+    const inventories = await readInventory(dir);
+    const sum = (of: (each: SignalInventory) => number) =>
+      inventories.reduce((all, each) => all + of(each), 0);
+    expect(sum(({ rows }) => rows)).toBe(verified.rows);
+    expect(sum(({ unsealedRows }) => unsealedRows)).toBe(verified.unsealedRows);
     expect(progress).toEqual([...progress].sort((a, b) => a - b));
     expect(progress.at(-1)).toBe(1);
     expect(fingerprintFiles(dir)).toEqual(before);

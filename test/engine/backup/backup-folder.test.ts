@@ -40,3 +40,29 @@ test("a broken stream, or one that does not fit the disk, leaves nothing behind"
   await expect(writeBackup(concatenate(), dir, () => undefined)).rejects.toThrow(/is not empty/);
   expect(readdirSync(dir)).toEqual(["mine"]);
 });
+
+test("an item whose fields are not what its kind has is refused", async () => {
+  const start = { kind: "start", version: 1, takenAtMs: 0, bytesTotal: 100 };
+  const journal = { kind: "journal", seqNext: 1, arrivalNext: 1, segments: [], keys: [] };
+  const manifest = { day: 1, version: 1, arrivalSealed: 0, chunkNext: 1, chunks: [], attributeKeys: [] };
+  const partition = { kind: "partition", signal: "logs", day: 1, manifest };
+  const wrong: unknown[][] = [
+    ...[null, 1, [], {}, { kind: 1 }, { kind: "toString" }, { kind: "start" }].map((item) => [item]),
+    [{ ...start, bytesTotal: "100" }],
+    [start, { ...journal, segments: null }],
+    [start, { ...journal, segments: [1] }],
+    [start, { ...journal, arrivalNext: -1 }],
+    [start, journal, { kind: "segment" }],
+    [start, journal, { kind: "state" }, { ...partition, manifest: null }],
+    [start, journal, { kind: "state" }, { ...partition, manifest: { ...manifest, chunks: [null] } }],
+    [start, journal, { kind: "state" }, { ...partition, day: 1e15 }],
+    [start, journal, { kind: "state" }, { ...partition, signal: "../logs" }],
+    [start, journal, { kind: "state" }, { kind: "file", name: ["a"] }],
+  ];
+  const dir = join(mkdtempSync(join(folder, "items-")), "backup");
+  for (const items of wrong) {
+    const pieces = concatenate(...items.map((item) => encodeItem(item as BackupItem)));
+    const failure = await writeBackup(pieces, dir, () => undefined).catch((error: unknown) => error);
+    expect(failure, JSON.stringify(items)).toMatchObject({ name: "Failure", kind: "damage" });
+  }
+});

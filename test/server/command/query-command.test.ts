@@ -268,7 +268,7 @@ describe("svc verify", () => {
     await ingest(server, lines(rows(5_000)));
     await server.service.store.seal();
     const { code, out } = await runSvc(["verify", "--data", server.dir]);
-    expect(out).toMatch(/^5000 rows in \d+ chunks, \d+ bytes read: no damage\n$/);
+    expect(out).toMatch(/^5000 rows in \d+ chunks, 0 not sealed yet, \d+ bytes read: no damage\n$/);
     expect(code).toBe(0);
   });
 
@@ -289,7 +289,7 @@ describe("svc stats", () => {
     await server.service.store.seal();
     const { code, out } = await runSvc(["stats", "--data", server.dir]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^3,000 rows in 1 chunks of 1 days: /);
+    expect(out).toMatch(/^3,000 rows in 1 chunks of 1 days, 0 not sealed yet: /);
     expect(out).toMatch(/^service\.name +dictionary +3,000 /m);
     expect(out).toMatch(/^even +integer +1,500 /m);
 
@@ -319,9 +319,9 @@ describe("svc stats", () => {
     expect(code).toBe(0);
     const [logs, traces, ...others] = out.split(/^(?=\w+: )/m);
     expect(others).toEqual([]);
-    expect(logs).toMatch(/^logs: 30 rows in 1 chunks of 1 days: /);
+    expect(logs).toMatch(/^logs: 30 rows in 1 chunks of 1 days, 0 not sealed yet: /);
     expect(logs).not.toMatch(/^duration_ms /m);
-    expect(traces).toMatch(/^traces: 40 rows in 1 chunks of 1 days: /);
+    expect(traces).toMatch(/^traces: 40 rows in 1 chunks of 1 days, 0 not sealed yet: /);
     expect(traces).toMatch(/^duration_ms +float +40 /m);
     // The gauges are counted anew after a second.
     for (const [signal, stored] of Object.entries({ logs: 30, traces: 40, profiles: 0 })) {

@@ -150,6 +150,9 @@ function randomRule(random: Random): Rule {
     "/sho",
     "/alerts/kubernetes-managed/prod/",
     "/webhooks/kubernetes-managed/test/shop/",
+    "alerts/kubernetes-managed/prod/",
+    "/alerts/kubernetes-managed",
+    "dashboards/kubernetes-managed/test/shop",
     "/shop/deeper/",
     "/..",
   ];

@@ -251,3 +251,30 @@ describe("webhooks", () => {
     await ask(server, "DELETE", `/alerts/${alert.metadata.id}`);
   });
 });
+
+test("a resource rule whose path can grant nothing is answered with a warning", async () => {
+  await ask(server, "POST", "/groups", { group: { name: "paths" } });
+  const warningsFor = async (path: string, cluster?: string) => {
+    const rules = [{ resources: ["alerts"], verbs: ["read"], path }];
+    const { json } = await ask(server, "POST", "/resource-rules", {
+      resourceRule: {
+        type: "cluster",
+        groups: ["paths"],
+        rules,
+        ...(cluster === undefined ? {} : { cluster }),
+      },
+    });
+    return String(json.warnings ?? "");
+  };
+  const well = ["/", "shop", "/shop/", "alerts/kubernetes-managed", "/alerts/kubernetes-managed/prod/shop"];
+  for (const path of well) expect([path, await warningsFor(path)]).toEqual([path, ""]);
+  const field = "resourceRule.rules[0].path grants nothing";
+  expect(await warningsFor("/dashboards/kubernetes-managed/prod/")).toContain(
+    `${field}: it lies in "dashboards"`,
+  );
+  expect(await warningsFor("/alerts/kubernetes-managed/prod/", "test")).toContain(
+    `${field}: it lies in the cluster`,
+  );
+  expect(await warningsFor("/shop/deeper/")).toContain(`${field}: it must end with a namespace`);
+  expect(await warningsFor("/alerts/kubernetes-managed/prod/shop/deeper")).toContain(field);
+});

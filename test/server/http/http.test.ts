@@ -62,6 +62,77 @@ describe("paths and methods", () => {
   });
 });
 
+describe("heads", () => {
+  const ask = (line: string, headers: string) =>
+    sendRaw(server.port, `${line}\r\nHost: localhost\r\n${headers}\r\n`, 1_000);
+
+  test.each([
+    ["a header", "GET /health HTTP/1.1", `Authorization: Bearer ${"a".repeat(20_000)}\r\n`],
+    ["many headers", "GET /health HTTP/1.1", `X: ${"a".repeat(900)}\r\n`.repeat(60)],
+    ["a path", `GET /${"a".repeat(20_000)} HTTP/1.1`, ""],
+    ["a query", `GET /health?${"a".repeat(20_000)} HTTP/1.1`, ""],
+    [
+      "a header before a body",
+      "POST /api/v1/query/logs HTTP/1.1",
+      `X: ${"a".repeat(60_000)}\r\nContent-Length: 0\r\n`,
+    ],
+  ])("%s of more than 16 KiB gives 431 as JSON", async (_name, line, headers) => {
+    const got = await ask(line, headers);
+    expect(got).toMatch(/^HTTP\/1\.1 431 /);
+    expect(got).toMatch(/\{"error":"path and headers are \d+ bytes, 16384 are taken: /);
+  });
+
+  test("a token of an identity provider with many groups fits", async () => {
+    expect(await ask("GET /health HTTP/1.1", `X: ${"a".repeat(16_000)}\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("what the library answers by itself is what README.md says", async () => {
+    const raw = (text: string) => sendRaw(server.port, text, 1_000);
+    const host = "Host: localhost\r\n";
+    const html = (status: number) => new RegExp(`^HTTP/1\\.1 ${status} [^]*Connection: close[^]*<h1>`);
+    expect(await ask("GET /health HTTP/1.1", `X: ${"a".repeat(70_000)}\r\n`)).toMatch(html(431));
+    expect(await ask("GET /health HTTP/1.1", "X: a\r\n".repeat(120))).toMatch(html(431));
+    expect(await raw("GET /health HTTP/1.1\r\n\r\n")).toMatch(html(400));
+    expect(await raw(`GET /health HTTP/1.0\r\n${host}\r\n`)).toMatch(html(505));
+    const both = "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n";
+    expect(await raw(`POST /api/v1/query/logs HTTP/1.1\r\n${host}${both}\r\n2\r\n{}\r\n0\r\n\r\n`)).toMatch(
+      html(400),
+    );
+    const body = JSON.stringify(anyTime);
+    const chunked = `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
+    const chunk = `${body.length.toString(16)}\r\n${body}XX0\r\n\r\n`;
+    expect(await raw(`POST /api/v1/query/logs HTTP/1.1\r\n${host}${chunked}\r\n${chunk}`)).toMatch(/ 200 OK/);
+  });
+});
+
+describe("what needs no token", () => {
+  test.each([
+    ["a page of another site", { Origin: "https://evil.example" }],
+    ["a page of another port", { Origin: "http://127.0.0.1:1" }],
+    ["a cross-site request without Origin", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors" }],
+    ["a frame", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe" }],
+    ["a page of another port without Origin", { "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors" }],
+  ])("is not answered to %s", async (_name, headers) => {
+    for (const path of ["/", "/health", "/ready", "/docs", "/openapi.json"]) {
+      const got = await call(server, path, { headers: headers as Record<string, string> });
+      expect([path, got.status, got.headers.get("x-elastic-product")]).toEqual([path, 403, null]);
+    }
+  });
+
+  test.each([
+    ["agents", {}],
+    ["a page of the server's own", { "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors" }],
+    ["an address that was typed", { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate" }],
+    [
+      "a link",
+      { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" },
+    ],
+  ])("is answered to %s", async (_name, headers) => {
+    for (const path of ["/", "/health", "/docs"])
+      expect((await call(server, path, { headers: headers as Record<string, string> })).status).toBe(200);
+  });
+});
+
 describe("every answer", () => {
   test.each(["/health", "/nothing", "/metrics"])(
     "%s bears the security headers and lets no other site read it",
