@@ -78,9 +78,12 @@ function failureOf({
   message,
   code,
   responseCode = 0,
-}: Error & { code?: string; responseCode?: number }): Outcome {
-  const isRefused = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
-  return isRefused ? { kind: "final", problem: message } : { kind: "retry", problem: message };
+  syscall,
+}: Error & { code?: string; responseCode?: number; syscall?: string }): Outcome {
+  const isForGood = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
+  if (isForGood) return { kind: "final", problem: message };
+  const isRefused = responseCode >= 400 || syscall === "connect";
+  return { kind: "retry", problem: message, ...(isRefused ? { isRefused } : {}) };
 }
 
 function messageIdOf(receipt: unknown): string | undefined {

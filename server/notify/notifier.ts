@@ -45,6 +45,8 @@ export interface NotifierOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
   /** Whether silences of the caller's cover an alert. */
   canSilence: (caller: Caller, alertId: string) => boolean;
   /** Notifications wait: only what is sent by hand goes out. */
@@ -71,11 +73,12 @@ export class Notifier {
   readonly #options: NotifierOptions;
 
   constructor(options: NotifierOptions) {
-    const { state, metrics, now, log, store } = options;
+    const { state, metrics, now, elapsed, log, store } = options;
     this.#options = options;
     this.outbox = new Outbox({
       state,
       now,
+      elapsed,
       random: Math.random,
       senders: makeSenders(options),
       silencedBy: (event) => this.silencedBy(event),

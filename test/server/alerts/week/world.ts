@@ -170,6 +170,7 @@ export class WeekWorld {
     this.#outbox = new Outbox({
       state,
       now,
+      elapsed: now,
       random: () => 0.5,
       senders,
       silencedBy,
