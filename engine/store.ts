@@ -12,7 +12,7 @@ import { Failure } from "./failure.ts";
 import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { Journal } from "./journal/journal.ts";
-import { KeyedAppends } from "./journal/keyed-appends.ts";
+import { KeyedAppends, startSteadyClock } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
 import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
@@ -292,6 +292,10 @@ export class Store {
     const { dir } = this.#options;
     const reportDamage = this.#damage.report;
     const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#maintenanceThread, reportDamage);
+    const keyClock = startSteadyClock(
+      () => this.#now(),
+      () => this.#elapsed(),
+    );
     this.#journal = await Journal.open(
       {
         dir: join(dir, "journal"),
@@ -300,10 +304,12 @@ export class Store {
         checkFolder: () => this.#lock.check(),
         writer: this.#lock.writer,
         now: () => this.#now(),
+        elapsed: () => this.#elapsed(),
+        keyClock,
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
-    this.#keyedAppends = new KeyedAppends(this.#journal.keys, () => this.#now());
+    this.#keyedAppends = new KeyedAppends(this.#journal.keys, keyClock);
     await countStoredSeries(this.#scatterContext(), this.seriesCensus());
     this.#maintenance = this.#startMaintenance();
     this.#maintenance.nudge();
@@ -327,6 +333,7 @@ export class Store {
       log: (level, message) => this.#log(level, message),
       checkFolder: () => this.#lock.check(),
       now: () => this.#now(),
+      elapsed: () => this.#elapsed(),
     });
   }
 
@@ -344,10 +351,10 @@ export class Store {
 
   /** Waits while the memtable is full, so that memory stays flat when rows come faster than they are sealed. */
   async #room(): Promise<void> {
-    const waitUntil = this.#now() + roomWaitMs;
+    const waitUntil = this.#elapsed() + roomWaitMs;
     while (this.#isFull()) {
       if (this.#maintenance.failure?.kind === "disk-full") throw this.#maintenance.failure;
-      if (this.#now() > waitUntil)
+      if (this.#elapsed() > waitUntil)
         throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
       await this.#maintenance.waitForWork();
     }
@@ -416,5 +423,9 @@ export class Store {
 
   #now(): number {
     return this.#options.now?.() ?? Date.now();
+  }
+
+  #elapsed(): number {
+    return this.#options.elapsed?.() ?? performance.now();
   }
 }

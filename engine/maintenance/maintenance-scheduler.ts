@@ -46,6 +46,8 @@ export interface MaintenanceOptions {
   checkFolder: () => void;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
 }
 
 const tickMs = 1_000;
@@ -82,7 +84,7 @@ export class MaintenanceScheduler {
 
   /** Starts the work that is due, unless some is under way or a failure is too recent. */
   nudge(): void {
-    if (this.#isBusy || this.#isClosed || this.#options.now() < this.#retryAtMs) return;
+    if (this.#isBusy || this.#isClosed || this.#options.elapsed() < this.#retryAtMs) return;
     void this.#runNext(() => this.#runDueWork()).catch((error: unknown) => this.#noteFailure(error));
   }
 
@@ -210,8 +212,8 @@ export class MaintenanceScheduler {
   }
 
   #noteFailure(error: unknown): void {
-    const { log, now } = this.#options;
-    this.#retryAtMs = now() + retryMs;
+    const { log, elapsed } = this.#options;
+    this.#retryAtMs = elapsed() + retryMs;
     log(
       "error",
       `background work failed and is tried again: ${error instanceof Error ? error.message : String(error)}`,
@@ -226,7 +228,8 @@ export class MaintenanceScheduler {
     );
     return (
       rows >= fullChunkRows(signal) ||
-      this.#options.now() - oldestMs > unsealedAgeMsMax ||
+      // A part of the future was appended before the clock was set back: nobody knows how old it is.
+      (parts.length > 0 && Math.abs(this.#options.now() - oldestMs) > unsealedAgeMsMax) ||
       (parts.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
   }

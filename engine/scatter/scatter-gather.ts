@@ -13,7 +13,7 @@ import {
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { Step } from "../plan/filter.ts";
-import type { QueryControl } from "../plan/query-control.ts";
+import { monotonicMs, type QueryControl } from "../plan/query-control.ts";
 import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
@@ -70,7 +70,7 @@ export function startControl(limits: QueryLimits): RunningQuery {
   return {
     control: {
       cancel,
-      deadlineAtMs: Date.now() + (limits.deadlineMs ?? defaultDeadlineMs),
+      deadlineAtMs: monotonicMs() + (limits.deadlineMs ?? defaultDeadlineMs),
       memoryBytesMax: limits.memoryBytes ?? defaultQueryMemoryBytes,
       scannedRowsMax: limits.scannedRows ?? Number.MAX_SAFE_INTEGER,
     },
@@ -217,7 +217,7 @@ export async function runWithin<T>(
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    const wait = control.deadlineAtMs - Date.now() + deadlineGraceMs;
+    const wait = control.deadlineAtMs - monotonicMs() + deadlineGraceMs;
     timer = setTimeout(() => {
       reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
       void thread.replace();

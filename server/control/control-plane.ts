@@ -137,7 +137,12 @@ function routesOf(
   scope: AuthorizationScope,
 ): Route[] {
   const context: ResourceContext = {
-    rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
+    rate: new RateLimiter({
+      perSecond: changesPerSecondMax,
+      burst: changesBurstMax,
+      what: "changes",
+      elapsed: () => performance.now(),
+    }),
     scope,
   };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;

@@ -71,7 +71,13 @@ function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Contr
   const onLoopback = isLoopbackName(settings.address.host);
   const { identity, log } = settings;
   const provider =
-    identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
+    identity &&
+    new IdentityProvider({
+      ...identity,
+      now: Date.now,
+      elapsed: () => performance.now(),
+      log: (message) => log("warn", message),
+    });
   return {
     /** Once a telemetry rule exists, nobody reads without saying who asks. */
     get anonymousReads() {

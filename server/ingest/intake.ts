@@ -102,10 +102,10 @@ export class Intake {
     });
     this.#metrics = new IntakeMetrics(options.metrics);
     this.#rules = new SharedRules(options.rules);
-    const { limitsOf, now } = options;
+    const { limitsOf } = options;
     this.#rateLimiter = new SenderRateLimiter({
       limitsOf,
-      now,
+      elapsed: () => performance.now(),
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
     options.metrics.read(

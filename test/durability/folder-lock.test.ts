@@ -230,6 +230,8 @@ describe("a journal that two processes wrote at once", () => {
         checkFolder: () => undefined,
         writer: writer.repeat(16),
         now: () => nowMs,
+        elapsed: () => performance.now(),
+        keyClock: () => nowMs,
       },
       { seqMin: 1, arrivalMin: 1 },
     );
