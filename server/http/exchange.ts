@@ -3,6 +3,7 @@
 import type { Reply, Stream } from "../api/route.ts";
 import type { ByteBudget } from "../throttle/byte-budget.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { BodyBlocks } from "./body-blocks.ts";
 import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
@@ -102,11 +103,10 @@ export class Exchange {
     resolve: (body: Uint8Array<ArrayBuffer>) => void,
     reject: (e: Error) => void,
   ): void {
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let bytes = 0;
+    const blocks = new BodyBlocks();
     const stop = (error: Error) => {
       clearTimeout(timer);
-      chunks.length = 0;
+      blocks.clear();
       reject(error);
     };
     const timer = setTimeout(() => {
@@ -114,18 +114,17 @@ export class Exchange {
     }, bodyReceiveMsMax);
     this.signal.addEventListener("abort", () => stop(this.signal.reason as Error), { once: true });
     this.#res.onData((chunk, isLast) => {
-      bytes += chunk.byteLength;
-      if (bytes > bytesMax) return stop(tooLarge(bytesMax));
+      if (blocks.bytes + chunk.byteLength > bytesMax) return stop(tooLarge(bytesMax));
       if (!this.#budget.take(chunk.byteLength)) {
         return stop(tryLater("too much is being sent to the server just now; try again", 1));
       }
       this.#bytesHeld += chunk.byteLength;
       // The library frees the chunk's memory when this callback returns.
-      chunks.push(new Uint8Array(chunk.slice(0)));
+      blocks.add(chunk);
       if (!isLast) return;
       clearTimeout(timer);
       this.#body = "complete";
-      resolve(concatenate(chunks, bytes));
+      resolve(blocks.join());
     });
   }
 
@@ -289,15 +288,4 @@ function hasBody(head: Head): boolean {
 
 function tooLarge(bytesMax: number): Refusal {
   return new Refusal(413, `the body is larger than ${bytesMax} bytes: send it in smaller parts`);
-}
-
-function concatenate(chunks: Uint8Array<ArrayBuffer>[], bytes: number): Uint8Array<ArrayBuffer> {
-  if (chunks.length === 1) return chunks[0]!;
-  const body = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
 }

@@ -7,6 +7,8 @@ const MiB = 1024 * KiB;
 export const headerBytesMax = 16 * KiB;
 /** Bytes of all request bodies being received or processed: bounds memory under any number of clients. */
 export const bodyBytesInFlightMax = 256 * MiB;
+/** Small chunks of a body are collected in blocks of this size. */
+export const bodyBlockBytes = 64 * KiB;
 /** Requests being answered; above it the answer is 503 at once, rather than after the deadline. */
 export const requestsInFlightMax = 4_096;
 /** Bytes of a body that are discarded after an early refusal, so that simple clients get to read the answer. */
