@@ -160,7 +160,12 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
       isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
       onGone: (id) => {
         const value = sources.webhook(id)?.revision;
-        state.write([{ table: goneTable, id, value }]).catch((error: unknown) => {
+        // Those that were deleted since are forgotten.
+        const deleted = state.list(goneTable).filter(([other]) => sources.webhook(other) === undefined);
+        const changes = [...deleted.map(([other]) => other), id].map((each) => {
+          return { table: goneTable, id: each, value: each === id ? value : undefined };
+        });
+        state.write(changes).catch((error: unknown) => {
           log("error", `webhook ${id}: that it is gone cannot be stored: ${String(error)}`);
         });
       },

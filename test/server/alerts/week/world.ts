@@ -186,7 +186,7 @@ export class WeekWorld {
         log,
         silencedBy,
         delayMs,
-        subscribers: [investigationRequests, this.#outbox],
+        subscribers: [investigationRequests(state), this.#outbox],
       },
       query: (asked) => this.#answer(asked),
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
