@@ -24,7 +24,7 @@ export const waitingBytesMax = 32 * MiB;
 export const waitingAgeMsMax = 24 * hour;
 /** After a start, what waits has at least so long to be told: the clock may be wrong, or the server was down for long. */
 export const waitingMsMin = 1 * hour;
-/** Notifications that wait for all destinations together, and their bytes: a start reads them within a second or two. */
+/** Notifications that wait for all destinations together, and their bytes: a start reads them within three seconds. */
 export const allWaitingMax = 20_000;
 export const allWaitingBytesMax = 64 * MiB;
 /** A fire that ended, and that nobody could be told of for this long, is not told any more, and neither is its end. */
