@@ -42,8 +42,10 @@ export interface StoreOptions {
   seriesMax?: number;
   /** Called for each event; by default events are dropped. */
   log?: (event: StoreEvent) => void;
-  /** The clock, in milliseconds since the epoch; `Date.now` by default. */
+  /** The wall clock, in milliseconds since the epoch; `Date.now` by default. It may be set at any time. */
   now?: () => number;
+  /** Milliseconds of a monotonic clock, by which the store waits; `performance.now` by default. */
+  elapsed?: () => number;
 }
 
 /** How a batch is appended. */

@@ -12,7 +12,7 @@ import { Failure } from "./failure.ts";
 import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { Journal } from "./journal/journal.ts";
-import { KeyedAppends } from "./journal/keyed-appends.ts";
+import { KeyedAppends, startSteadyClock } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs } from "./limits.ts";
 import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
@@ -87,6 +87,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** An open store. Methods of a closed one throw Failure "folder". */
 export class Store {
   readonly #options: StoreOptions;
+  /** Unix milliseconds by the wall clock, which may be set at any time. */
+  readonly #now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly #elapsed: () => number;
   readonly #lock: FolderLock;
   readonly #catalog: Catalog;
   readonly #scanThreads: WorkerThread<ScanThreadTask>[];
@@ -107,6 +111,8 @@ export class Store {
 
   private constructor(options: StoreOptions, lock: FolderLock) {
     this.#options = options;
+    this.#now = options.now ?? (() => Date.now());
+    this.#elapsed = options.elapsed ?? (() => performance.now());
     this.#lock = lock;
     this.#catalog = new Catalog(options.dir);
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
@@ -270,7 +276,7 @@ export class Store {
   async openBackup(state: StoredState): Promise<Backup> {
     this.#assertOpen();
     const [catalog, journal, maintenance] = [this.#catalog, this.#journal, this.#maintenance];
-    this.#backup = await openBackup({ catalog, journal, maintenance, state, now: () => this.#now() });
+    this.#backup = await openBackup({ catalog, journal, maintenance, state, now: this.#now });
     return this.#backup;
   }
 
@@ -292,17 +298,20 @@ export class Store {
     const { dir } = this.#options;
     const reportDamage = this.#damage.report;
     const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#maintenanceThread, reportDamage);
+    const keyClock = startSteadyClock(this.#now, this.#elapsed);
     this.#journal = await Journal.open(
       {
         dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
         reportDamage,
         lock: this.#lock,
-        now: () => this.#now(),
+        now: this.#now,
+        elapsed: this.#elapsed,
+        keyClock,
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
-    this.#keyedAppends = new KeyedAppends(this.#journal.keys, () => this.#now());
+    this.#keyedAppends = new KeyedAppends(this.#journal.keys, keyClock);
     await countStoredSeries(this.#scatterContext(), this.seriesCensus());
     this.#maintenance = this.#startMaintenance();
     this.#maintenance.nudge();
@@ -325,7 +334,8 @@ export class Store {
       reportDamage: this.#damage.report,
       log: (level, message) => this.#log(level, message),
       lock: this.#lock,
-      now: () => this.#now(),
+      now: this.#now,
+      elapsed: this.#elapsed,
     });
   }
 
@@ -383,9 +393,5 @@ export class Store {
 
   #log(level: StoreEvent["level"], message: string): void {
     this.#options.log?.({ level, message });
-  }
-
-  #now(): number {
-    return this.#options.now?.() ?? Date.now();
   }
 }

@@ -65,6 +65,10 @@ export interface JournalOptions {
   /** The lock of the data folder: without it nothing may be acknowledged. */
   lock: Pick<FolderLock, "check" | "writer">;
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
+  /** Unix milliseconds by which idempotency keys expire; goes on steadily, however the clock is set. */
+  keyClock: () => number;
 }
 
 export class Journal {
@@ -110,7 +114,7 @@ export class Journal {
   /** Why the last write failed. Undefined again after a few seconds, or clients would never try another write. */
   get recentFailure(): string | undefined {
     const lastFailure = this.#lastFailure;
-    return lastFailure !== undefined && this.#options.now() - lastFailure.atMs < failureShownMs
+    return lastFailure !== undefined && this.#options.elapsed() - lastFailure.atMs < failureShownMs
       ? lastFailure.message
       : undefined;
   }
@@ -140,7 +144,7 @@ export class Journal {
    */
   async removeSealedSegments(arrivalSealed: number): Promise<void> {
     this.#options.lock.check();
-    const now = this.#options.now();
+    const now = this.#options.keyClock();
     const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
     for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
     const expired = this.keys.expire(now);
@@ -232,7 +236,7 @@ export class Journal {
       } catch (error) {
         await this.#active?.rollBack();
         const failure = toWriteFailure(error);
-        this.#lastFailure = { message: failure.message, atMs: this.#options.now() };
+        this.#lastFailure = { message: failure.message, atMs: this.#options.elapsed() };
         for (const pending of group) pending.reject(failure);
         continue;
       } finally {

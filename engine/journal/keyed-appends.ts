@@ -10,11 +10,21 @@ interface StoredKey {
   keyUntilMs: number;
 }
 
+/**
+ * Returns a clock of Unix milliseconds that begins at `now` and goes on by the monotonic clock `elapsed`, however the
+ * wall clock is set: keys neither expire at once nor live for ever.
+ */
+export function startSteadyClock(now: () => number, elapsed: () => number): () => number {
+  const offsetMs = now() - elapsed();
+  return () => offsetMs + elapsed();
+}
+
 export class KeyedAppends {
   readonly #keys: IdempotencyKeys;
   readonly #now: () => number;
   readonly #pending = new Map<string, Promise<{ rows: number }>>();
 
+  /** `now`: Unix milliseconds that go on steadily. */
   constructor(keys: IdempotencyKeys, now: () => number) {
     this.#keys = keys;
     this.#now = now;

@@ -48,6 +48,8 @@ export interface MaintenanceOptions {
   lock: Pick<FolderLock, "check">;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
 }
 
 const tickMs = 1_000;
@@ -91,7 +93,7 @@ export class MaintenanceScheduler {
 
   /** Starts the work that is due, unless some is under way or a failure is too recent. */
   nudge(): void {
-    if (this.#isBusy || this.#isClosed || this.#options.now() < this.#retryAtMs) return;
+    if (this.#isBusy || this.#isClosed || this.#options.elapsed() < this.#retryAtMs) return;
     void this.#runNext(() => this.#runDueWork()).catch((error: unknown) => this.#noteFailure(error));
   }
 
@@ -113,10 +115,10 @@ export class MaintenanceScheduler {
    * Throws Failure "overload" and "disk-full".
    */
   async waitForRoom(): Promise<void> {
-    const waitUntilMs = this.#options.now() + roomWaitMs;
+    const waitUntilMs = this.#options.elapsed() + roomWaitMs;
     while (this.isFull) {
       if (this.failure?.kind === "disk-full") throw this.failure;
-      if (this.#options.now() > waitUntilMs)
+      if (this.#options.elapsed() > waitUntilMs)
         throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
       await this.waitForWork();
     }
@@ -258,8 +260,8 @@ export class MaintenanceScheduler {
   }
 
   #noteFailure(error: unknown): void {
-    const { log, now } = this.#options;
-    this.#retryAtMs = now() + retryMs;
+    const { log, elapsed } = this.#options;
+    this.#retryAtMs = elapsed() + retryMs;
     log(
       "error",
       `background work failed and is tried again: ${error instanceof Error ? error.message : String(error)}`,
@@ -271,7 +273,8 @@ export class MaintenanceScheduler {
     const oldestMs = findOldestAppend(parts);
     return (
       rows >= fullChunkRows(signal) ||
-      this.#options.now() - oldestMs > unsealedAgeMsMax ||
+      // A part of the future was appended before the clock was set back: nobody knows how old it is.
+      (parts.length > 0 && Math.abs(this.#options.now() - oldestMs) > unsealedAgeMsMax) ||
       (parts.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
   }

@@ -1,10 +1,15 @@
 /** Ends a scan early: when it is cancelled, past its deadline or above a cap. */
 import { Failure } from "../failure.ts";
 
+/** Milliseconds of the machine's monotonic clock: the same on all threads, and never set. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** Throws Failure "cancelled" or "deadline" where the query must end. */
 export function checkControl(control: QueryControl): void {
   if (Atomics.load(control.cancel, 0) !== 0) throw new Failure("cancelled", "the query was cancelled");
-  if (Date.now() > control.deadlineAtMs) {
+  if (monotonicMs() > control.deadlineAtMs) {
     throw new Failure("deadline", "the query took longer than its deadline; a shorter time range is faster");
   }
 }
@@ -24,7 +29,7 @@ export function checkCaps(control: QueryControl, used: { memoryBytes: number; sc
 export interface QueryControl {
   /** Int32 in shared memory: not zero once the query is cancelled. */
   cancel: Int32Array;
-  /** Milliseconds since the epoch. */
+  /** By `monotonicMs`. */
   deadlineAtMs: number;
   /** Memory that each thread may use. */
   memoryBytesMax: number;

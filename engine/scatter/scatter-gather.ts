@@ -14,7 +14,7 @@ import {
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { RangeSelection, Step } from "../plan/filter.ts";
-import type { QueryControl } from "../plan/query-control.ts";
+import { monotonicMs, type QueryControl } from "../plan/query-control.ts";
 import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
@@ -78,7 +78,7 @@ export function startControl(limits: QueryLimits): RunningQuery {
   return {
     control: {
       cancel,
-      deadlineAtMs: Date.now() + (limits.deadlineMs ?? defaultDeadlineMs),
+      deadlineAtMs: monotonicMs() + (limits.deadlineMs ?? defaultDeadlineMs),
       memoryBytesMax: limits.memoryBytes ?? defaultQueryMemoryBytes,
       scannedRowsMax: limits.scannedRows ?? Number.MAX_SAFE_INTEGER,
     },
@@ -218,7 +218,7 @@ export function threadOfChunk(ref: ChunkRef, shards: number): number {
 export async function runWithin<T>(thread: ScanThread, task: QueryTask): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    const wait = task.control.deadlineAtMs - Date.now() + deadlineGraceMs;
+    const wait = task.control.deadlineAtMs - monotonicMs() + deadlineGraceMs;
     timer = setTimeout(() => {
       reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
       void thread.replace();

@@ -11,6 +11,8 @@ export interface IdentityProviderOptions extends IssuerKeysOptions {
   audiences: readonly string[];
   /** The claim that lists the user's groups. Dots lead to nested members, as in `realm_access.roles`. */
   groupsClaim: string;
+  /** Unix milliseconds, by which tokens expire. */
+  now: () => number;
 }
 
 /** A user with a display name. */

@@ -16,7 +16,8 @@ import {
 export interface IssuerKeysOptions {
   /** `https://login.example.com/realms/shop`, as it stands in `iss`. */
   issuer: string;
-  now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
   log: (message: string) => void;
   /** Timeout of one request to the provider. */
   answerMsMax?: number;
@@ -70,12 +71,12 @@ export class IssuerKeys {
   }
 
   #ageMs(): number {
-    return this.#options.now() - this.#keysAtMs;
+    return this.#options.elapsed() - this.#keysAtMs;
   }
 
   /** Fetches the keys unless the pause is still running. All who call meanwhile wait for the same fetch. */
   #refresh(): Promise<void> {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.elapsed();
     if (this.#fetching === undefined && nowMs - this.#fetchedAtMs >= issuerPauseMs) {
       this.#fetchedAtMs = nowMs;
       this.#fetching = this.#fetchKeys().finally(() => {
@@ -86,7 +87,7 @@ export class IssuerKeys {
   }
 
   async #fetchKeys(): Promise<void> {
-    const { issuer, now, log } = this.#options;
+    const { issuer, elapsed, log } = this.#options;
     try {
       const discovery = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
       const { issuer: named, jwks_uri: address } = await this.#read(discovery);
@@ -95,7 +96,7 @@ export class IssuerKeys {
         throw new Error(`${discovery} has no jwks_uri that begins with https:`);
       }
       this.#keys = createLocalJWKSet((await this.#read(address)) as unknown as JSONWebKeySet);
-      this.#keysAtMs = now();
+      this.#keysAtMs = elapsed();
       this.#problem = null;
     } catch (error) {
       this.#problem = problemOf(error);

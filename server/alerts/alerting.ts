@@ -64,6 +64,8 @@ export class Alerting {
   readonly #revisions = new Map<string, string>();
   /** Callers who saved alerts, by `readsAs`, the text of their rights. */
   readonly #callers = new Map<string, Caller>();
+  /** `readsAs` of each alert. */
+  readonly #readsAs = new Map<string, string>();
   /** The list of the last sync that was complete. */
   #synced: ReturnType<AlertSources["alerts"]> | undefined;
   #syncing: Promise<void> = Promise.resolve();
@@ -96,7 +98,7 @@ export class Alerting {
         const planned = { ...request, plan: plans.planOf(request.query) };
         return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
       },
-      subscribers: [investigationRequests, ...options.subscribers],
+      subscribers: [investigationRequests(state), ...options.subscribers],
       silencedBy: options.silencedBy,
       delayMs: defaultDelayMs,
       metrics,
@@ -176,6 +178,7 @@ export class Alerting {
         role === "admin" && user === undefined ? [role] : [role, groups, tokenId, user?.claimed],
       );
       this.#callers.set(readsAs, updatedBy);
+      this.#readsAs.set(id, readsAs);
       const upserted = this.#forgetOnFailure(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
       // A failure is thrown at the end, by `Promise.all`. Until then it must not count as an unhandled rejection.
       upserted.catch(() => undefined);
@@ -190,9 +193,13 @@ export class Alerting {
     }
     for (const id of deleted) {
       this.#revisions.delete(id);
+      this.#readsAs.delete(id);
       changed.push(this.evaluator.remove(id));
     }
     await Promise.all(changed);
+    // Callers who saved no alert that is left.
+    const used = new Set(this.#readsAs.values());
+    for (const readsAs of this.#callers.keys()) if (!used.has(readsAs)) this.#callers.delete(readsAs);
     this.#synced = alerts;
   }
 

@@ -62,13 +62,13 @@ export class StepCommit {
         silencedBy: (fire) => silencedBy(fire, nowMs),
       });
       messages.push(...decision.messages);
+      all.push(...records.fireChanges(decision.fires));
       if (decision.state === undefined) all.push(...records.removal(alertId));
       else
         all.push(
           records.stateChange(alertId, decision.state),
           ...records.historyChanges(alertId, step.transitions),
         );
-      all.push(...records.fireChanges(decision.fires));
       firstSeen.push(...decision.noticed.map((fire) => ({ fire, alert })));
       return decision.state;
     });

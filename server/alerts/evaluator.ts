@@ -85,8 +85,11 @@ export class Evaluator {
     for (const [id, state] of this.#orphans) await this.#delete(id, state, []);
     this.#orphans.clear();
     const unused = this.#records.windowIds().filter((id) => !this.#groups.has(id));
-    if (unused.length === 0) return;
-    await this.#options.state.write(unused.map((id) => this.#records.windowChange(id, undefined)));
+    const changes = [
+      ...unused.map((id) => this.#records.windowChange(id, undefined)),
+      ...this.#records.unusedFireChanges((alertId) => this.#alerts.has(alertId)),
+    ];
+    if (changes.length > 0) await this.#options.state.write(changes);
   }
 
   /** Evaluates what is due every `tickMs`, until `close`. */

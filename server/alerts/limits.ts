@@ -36,6 +36,10 @@ export const downtimeAgeMsMax = 48 * hour;
 export const historyMax = 200;
 /** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
+/** Fires of all deleted alerts that are kept. */
+export const deletedAlertsFiresMax = 10_000;
+/** Requests for investigations that are kept: the newest. */
+export const investigationRequestsMax = 10_000;
 /** Evaluations of one alert that are kept in memory to be explained. */
 export const evaluationsKept = 10;
 /** Instances that each explained evaluation lists. */

@@ -81,8 +81,8 @@ export class QueryGroup<Member extends GroupMember> {
   /** True also where the clock has gone back so far that `dueMs` would not come for long. */
   isDue(nowMs: number): boolean {
     if (this.isRunning) return false;
-    if (this.dueMs <= nowMs || this.shape === undefined) return this.dueMs <= nowMs;
-    const { everyMs, behindMs } = this.shape.schedule;
+    if (this.dueMs <= nowMs || this.dueMs === Number.POSITIVE_INFINITY) return this.dueMs <= nowMs;
+    const { everyMs, behindMs } = this.shape?.schedule ?? { everyMs: 0, behindMs: 0 };
     return this.dueMs - nowMs > clockBackMsMax + this.bucketMs + everyMs + behindMs;
   }
 

@@ -1,6 +1,6 @@
 /** Reads and writes the stored tables of alerting: states, windows, histories and fires. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import { historyMax, resolvedFiresMax } from "./limits.ts";
+import { deletedAlertsFiresMax, historyMax, resolvedFiresMax } from "./limits.ts";
 import type { Transition } from "./state/advance.ts";
 import { type AlertState, readStoredState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
@@ -16,6 +16,8 @@ export class AlertRecords {
   readonly #state: State;
   /** Ids of resolved fires of each alert, the oldest first. */
   readonly #resolved = new Map<string, string[]>();
+  /** Ids of resolved fires of alerts that were deleted, the oldest first. */
+  readonly #resolvedOfDeleted: string[] = [];
 
   constructor(state: State) {
     this.#state = state;
@@ -74,9 +76,24 @@ export class AlertRecords {
     return [{ table: historyTable, id: alertId, value: json(history) }];
   }
 
-  /** Deletes the state and the history of a deleted alert. */
+  /** Deletes the state and the history of a deleted alert. Its fires are kept among the newest of deleted alerts. */
   removal(alertId: string): StateChange[] {
-    return [stateTable, historyTable].map((table) => ({ table, id: alertId, value: undefined }));
+    return [
+      ...[stateTable, historyTable].map((table) => ({ table, id: alertId, value: undefined })),
+      ...this.unusedFireChanges((each) => each !== alertId),
+    ];
+  }
+
+  /** Deletes the oldest resolved fires of alerts that are not configured, beyond `deletedAlertsFiresMax`. */
+  unusedFireChanges(isConfigured: (alertId: string) => boolean): StateChange[] {
+    for (const [alertId, ids] of this.#resolved) {
+      if (isConfigured(alertId)) continue;
+      this.#resolved.delete(alertId);
+      this.#resolvedOfDeleted.push(...ids);
+    }
+    const excess = this.#resolvedOfDeleted.length - deletedAlertsFiresMax;
+    const removed = this.#resolvedOfDeleted.splice(0, Math.max(0, excess));
+    return removed.map((id) => ({ table: fireTable, id, value: undefined }));
   }
 
   /** Stores fires, and deletes the oldest resolved fires of an alert beyond `resolvedFiresMax`. */

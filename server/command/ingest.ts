@@ -122,7 +122,7 @@ async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: Abo
 
 async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal): Promise<Tally> {
   const tally = createTally();
-  const startMs = Date.now();
+  const startMs = performance.now();
   const progress = openProgress("read");
   const timer = setInterval(() => progress.show(progressOf(input, tally)), 100);
   const batches = batchesOf(input.chunks, {
@@ -148,7 +148,7 @@ async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal)
     clearInterval(timer);
     progress.end();
   }
-  process.stdout.write(summary(input, tally, Date.now() - startMs));
+  process.stdout.write(summary(input, tally, performance.now() - startMs));
   return tally;
 }
 

@@ -155,10 +155,10 @@ function waitForStopSignal(): Promise<void> {
   return new Promise((resolveStop) => {
     const onSignal = (signal: NodeJS.Signals) => {
       if (firstAtMs === null) {
-        firstAtMs = Date.now();
+        firstAtMs = performance.now();
         process.stderr.write(`${signal}: stopping; what is acknowledged is kept (once more: exit at once)\n`);
         resolveStop();
-      } else if (Date.now() - firstAtMs > sameKeyPressMs) {
+      } else if (performance.now() - firstAtMs > sameKeyPressMs) {
         process.exit(130);
       }
     };

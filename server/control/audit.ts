@@ -7,7 +7,8 @@
 import { randomBytes } from "node:crypto";
 import type { Json, LogRow, State, StateChange } from "../../engine/index.ts";
 import type { Caller } from "../model/caller.ts";
-import { refusalsAuditedPerSecond } from "./limits.ts";
+import { tryLater } from "../throttle/refusal.ts";
+import { auditEntriesWaitingMax, refusalsAuditedPerSecond } from "./limits.ts";
 
 /** A change of a stored resource or a token, or a backup. */
 export interface AuditedChange {
@@ -72,12 +73,16 @@ export class Audit {
     this.#moveSoon();
   }
 
-  /** Commits the changes together with their audit entry. */
+  /** Commits the changes together with their audit entry. Throws Refusal 503 where too many entries wait. */
   async commit(
     change: AuditedChange,
     changes: readonly StateChange[],
     write: (changes: readonly StateChange[]) => Promise<unknown>,
   ): Promise<void> {
+    if (this.#pending.size >= auditEntriesWaitingMax) {
+      this.#moveSoon();
+      throw tryLater("the audit log cannot be written just now, so nothing is changed; try again", 5);
+    }
     const entry = entryOfChange(change, this.#options.now());
     const id = this.#freeIds.pop() ?? String(this.#ids++);
     try {

@@ -140,7 +140,7 @@ function routesOf(
     perSecond: changesPerSecondMax,
     burst: changesBurstMax,
     what: "changes",
-    now,
+    elapsed: () => performance.now(),
   });
   const limitRate = (caller: Caller) => rate.spend(rateLimitKeyOf(caller));
   const context: ResourceContext = { limitRate, scope };

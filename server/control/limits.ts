@@ -11,5 +11,7 @@ export const pageCharactersMax = 8 * MiB;
 export const changesPerSecondMax = 500;
 /** Changes of one caller in a burst. */
 export const changesBurstMax = 5_000;
+/** Entries of changes that wait to be moved to the logs. Above it changes are refused: none goes without its entry. */
+export const auditEntriesWaitingMax = 1_000;
 /** Refused requests per second that the audit log lists one by one; the rest are counted. */
 export const refusalsAuditedPerSecond = 20;

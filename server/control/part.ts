@@ -66,7 +66,13 @@ function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Contr
   const onLoopback = isLoopbackName(settings.address.host);
   const { identity, log } = settings;
   const provider =
-    identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
+    identity &&
+    new IdentityProvider({
+      ...identity,
+      now: Date.now,
+      elapsed: () => performance.now(),
+      log: (message) => log("warn", message),
+    });
   return {
     /** Whether requests without a token may read. Never once a telemetry rule exists: then callers must identify. */
     get anonymousReads() {

@@ -3,6 +3,7 @@
 import type { Reply, Stream } from "../api/route.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { Budget } from "../throttle/shared-budget.ts";
+import { BodyBlocks } from "./body-blocks.ts";
 import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
@@ -40,6 +41,11 @@ export function readHead(res: HttpResponse, req: HttpRequest): Head {
     bytes,
     address: Buffer.from(res.getRemoteAddress()).toString("hex"),
   };
+}
+
+function writeHead(res: HttpResponse, { status, headers }: Reply): void {
+  res.writeStatus(statusLine(status));
+  for (const [name, value] of Object.entries(headers ?? {})) res.writeHeader(name, value);
 }
 
 type BodyState = "none" | "unread" | "reading" | "complete";
@@ -107,11 +113,10 @@ export class Exchange {
     resolve: (body: Uint8Array<ArrayBuffer>) => void,
     reject: (e: Error) => void,
   ): void {
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let bytes = 0;
+    const blocks = new BodyBlocks();
     const stop = (error: Error) => {
       clearTimeout(timer);
-      chunks.length = 0;
+      blocks.clear();
       reject(error);
     };
     const timer = setTimeout(() => {
@@ -119,18 +124,17 @@ export class Exchange {
     }, bodyReceiveMsMax);
     this.signal.addEventListener("abort", () => stop(this.signal.reason as Error), { once: true });
     this.#res.onData((chunk, isLast) => {
-      bytes += chunk.byteLength;
-      if (bytes > bytesMax) return stop(tooLarge(bytesMax));
+      if (blocks.bytes + chunk.byteLength > bytesMax) return stop(tooLarge(bytesMax));
       if (!budget.take(chunk.byteLength)) {
         return stop(tryLater("too much is being sent to the server just now; try again", 1));
       }
       this.#bytesHeld += chunk.byteLength;
       // The library frees the chunk's memory when this callback returns.
-      chunks.push(new Uint8Array(chunk.slice(0)));
+      blocks.add(chunk);
       if (!isLast) return;
       clearTimeout(timer);
       this.#body = "complete";
-      resolve(concatenate(chunks, bytes));
+      resolve(blocks.join());
     });
   }
 
@@ -145,18 +149,30 @@ export class Exchange {
       return this.#sendEarly(reply, body instanceof Uint8Array ? body : new Uint8Array(0));
     }
     if (!(body instanceof Uint8Array) && !options.withoutBody) return this.#sendPieces(reply, body);
-    this.#hasEnded = true;
-    this.#res.cork(() => {
-      this.#writeHead(reply);
-      if (!(body instanceof Uint8Array)) this.#res.endWithoutBody(undefined, options.closing);
-      else if (options.withoutBody) this.#res.endWithoutBody(body.length, options.closing);
-      else this.#res.end(body, options.closing);
+    this.#end((res) => {
+      writeHead(res, reply);
+      if (!(body instanceof Uint8Array)) res.endWithoutBody(undefined, options.closing);
+      else if (options.withoutBody) res.endWithoutBody(body.length, options.closing);
+      else res.end(body, options.closing);
     });
   }
 
-  #writeHead(reply: Reply): void {
-    this.#res.writeStatus(statusLine(reply.status));
-    for (const [name, value] of Object.entries(reply.headers ?? {})) this.#res.writeHeader(name, value);
+  /**
+   * Runs `act` while the client is there and the answer has not ended. The library throws at any other use of the
+   * response, so whatever happens after an await or in a timer goes through here.
+   */
+  #withClient(act: (res: HttpResponse) => void): void {
+    if (!this.#isGone && !this.#hasEnded) act(this.#res);
+  }
+
+  #cork(write: (res: HttpResponse) => void): void {
+    this.#withClient((res) => void res.cork(() => write(res)));
+  }
+
+  /** Writes what ends the answer. */
+  #end(write: (res: HttpResponse) => void): void {
+    this.#cork(write);
+    this.#hasEnded = true;
   }
 
   async #sendPieces(reply: Reply, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
@@ -164,20 +180,18 @@ export class Exchange {
       this.#resume?.();
       return true;
     });
-    this.#res.cork(() => this.#writeHead(reply));
+    this.#cork((res) => writeHead(res, reply));
     const watchdog = this.#startWatchdog(reply);
     try {
       for await (const piece of pieces) {
-        if (this.#isGone) return;
         if (piece.length > 0) await this.#write(piece, reply.stream?.ending);
         if (this.#isGone) return;
         watchdog.onTaken();
       }
-      this.#hasEnded = true;
-      this.#res.cork(() => this.#res.end());
+      this.#end((res) => void res.end());
     } catch (error) {
       // The status is sent: only a broken connection can still show the client that the answer is incomplete.
-      if (!this.#isGone) this.#res.close();
+      this.#withClient((res) => void res.close());
       throw error;
     } finally {
       watchdog.end();
@@ -187,7 +201,10 @@ export class Exchange {
   /** Closes the connection of a reader that is too slow; a stream has heartbeats instead. */
   #startWatchdog({ stream, stallMsMax }: Reply): { onTaken(): void; end(): void } {
     if (stream !== undefined) return { onTaken: () => undefined, end: this.#startHeartbeats(stream) };
-    const tooSlow = setTimeout(() => this.#res.close(), stallMsMax ?? answerSendMsMax);
+    const tooSlow = setTimeout(
+      () => this.#withClient((res) => void res.close()),
+      stallMsMax ?? answerSendMsMax,
+    );
     return {
       onTaken: () => void (stallMsMax !== undefined && tooSlow.refresh()),
       end: () => clearTimeout(tooSlow),
@@ -197,11 +214,10 @@ export class Exchange {
   /** Sends heartbeats that keep a stream's connection open. Returns the function that ends them. */
   #startHeartbeats({ heartbeat, heartbeatMs, ending }: Stream): () => void {
     const sendHeartbeat = () => {
-      if (this.#isGone) return;
       // The library closes a connection that takes nothing for ten seconds; pause and resume restart that time.
-      this.#res.pause();
-      this.#res.resume();
-      this.#res.cork(() => this.#res.write(heartbeat()));
+      this.#withClient((res) => void res.pause());
+      this.#withClient((res) => void res.resume());
+      this.#cork((res) => void res.write(heartbeat()));
     };
     const timer = setInterval(sendHeartbeat, heartbeatMs);
     const stop = () => this.#resume?.();
@@ -215,8 +231,8 @@ export class Exchange {
   /** Writes one piece, waits until the reader has caught up, and then lets other requests run. */
   async #write(piece: Uint8Array, ending: AbortSignal | undefined): Promise<void> {
     let hasRoom = true;
-    this.#res.cork(() => {
-      hasRoom = this.#res.write(piece);
+    this.#cork((res) => {
+      hasRoom = res.write(piece);
     });
     if (!hasRoom && !this.#isGone && ending?.aborted !== true) {
       await new Promise<void>((resolve) => {
@@ -230,31 +246,33 @@ export class Exchange {
   /**
    * Answers while the client is still sending. Closing at once would reset the connection, and most clients would see
    * "broken pipe" instead of the reason. So all but the last byte is sent now, and what still arrives is discarded
-   * within bounds. Then the last byte ends the answer, and a client that goes on sending is cut off.
+   * within bounds. Then the last byte ends the answer, and a client that goes on sending is cut off. An answer without
+   * a body has no last byte to hold back.
    */
   #sendEarly(reply: Reply, body: Uint8Array): Promise<void> {
-    const res = this.#res;
-    res.cork(() => {
-      this.#writeHead(reply);
+    const writeMost = (res: HttpResponse) => {
+      writeHead(res, reply);
       res.writeHeader("Connection", "close");
       res.tryEnd(body.subarray(0, -1), body.length);
-    });
+    };
+    if (body.length === 0) {
+      this.#end(writeMost);
+      return Promise.resolve();
+    }
+    this.#cork(writeMost);
     return new Promise((resolve) => {
       let discarded = 0;
       const finish = (isLast: boolean) => {
         clearTimeout(idle);
         clearTimeout(deadline);
-        if (!this.#isGone && !this.#hasEnded) {
-          this.#hasEnded = true;
-          if (!isLast) res.pause();
-          res.cork(() => res.tryEnd(body.subarray(-1), body.length));
-        }
+        if (!isLast) this.#withClient((res) => void res.pause());
+        this.#end((res) => void res.tryEnd(body.subarray(-1), body.length));
         resolve();
       };
       const deadline = setTimeout(finish, lingerMsMax, false);
       let idle = setTimeout(finish, lingerIdleMs, false);
       this.#resume = () => finish(false);
-      res.onData((chunk, isLast) => {
+      this.#res.onData((chunk, isLast) => {
         if (this.#hasEnded) return;
         discarded += chunk.byteLength;
         clearTimeout(idle);
@@ -280,15 +298,4 @@ function hasBody(head: Head): boolean {
 
 function tooLarge(bytesMax: number): Refusal {
   return new Refusal(413, `the body is larger than ${bytesMax} bytes: send it in smaller parts`);
-}
-
-function concatenate(chunks: Uint8Array<ArrayBuffer>[], bytes: number): Uint8Array<ArrayBuffer> {
-  if (chunks.length === 1) return chunks[0]!;
-  const body = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
 }

@@ -14,6 +14,8 @@ export const headBytesReadMax = 64 * KiB;
  * caller have no more of them than they leave free.
  */
 export const bodyBytesInFlightMax = 256 * MiB;
+/** Small chunks of a body are collected in blocks of this size. */
+export const bodyBlockBytes = 64 * KiB;
 /**
  * Requests being answered; above it the answer is 503 at once, rather than after the deadline. One caller has no more of
  * them than it leaves free.

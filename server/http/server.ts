@@ -81,13 +81,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
       perSecond: requestsPerSecondMax,
       burst: requestsBurstMax,
       what: "requests",
-      now: Date.now,
+      elapsed: () => performance.now(),
     }),
     failures: new RateLimiter({
       perSecond: failuresPerSecondMax,
       burst: failuresBurstMax,
       what: "requests without a right token",
-      now: Date.now,
+      elapsed: () => performance.now(),
     }),
   };
   const { metrics } = options;

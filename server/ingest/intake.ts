@@ -86,10 +86,10 @@ export class Intake {
       onEnded: (cause) => this.#metrics.countEndedThread(cause),
     });
     this.#rules = new SharedRules(options.rules);
-    const { limitsOf, now } = options;
+    const { limitsOf } = options;
     this.#rateLimiter = new SenderRateLimiter({
       limitsOf,
-      now,
+      elapsed: () => performance.now(),
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
     const waiting = () => this.#pool.waiting;

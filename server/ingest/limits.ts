@@ -86,8 +86,18 @@ export const syslogMessageBytesMax = 1 * MiB;
 /** Time for which syslog messages are collected into a batch, since each batch waits for the disk. */
 export const syslogBatchMs = 50;
 export const syslogBatchBytesMax = 1 * MiB;
-/** Bytes of syslog messages that wait to be stored. Above it TCP connections wait and UDP messages are dropped. */
+/**
+ * Memory of syslog messages that wait to be stored: their bytes, and `syslogMessageOverhead` for each. Above it TCP
+ * connections wait and UDP messages are dropped.
+ */
 export const syslogWaitingBytesMax = 32 * MiB;
+/** Memory that a message takes besides its bytes: it and its length prefix are objects. */
+export const syslogMessageOverhead = 256;
+/**
+ * Bytes of the incomplete messages of all connections. A connection that would exceed it is closed: nobody who connects
+ * has shown a token.
+ */
+export const syslogIncompleteBytesMax = 64 * MiB;
 /** Syslog connections: each may hold an incomplete message. */
 export const syslogConnectionsMax = 1_024;
 /** Metric families whose type is remembered for remote write, at about 200 bytes each on every thread. */

@@ -13,7 +13,8 @@ export interface SenderRateLimiterOptions {
   limitsOf(sender: string): SenderLimits;
   /** Called for each refused body, with the limit that it exceeded. */
   onRefused(kind: keyof Load): void;
-  now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
 }
 
 /** A token bucket; a balance below 0 is debt. */
@@ -63,7 +64,7 @@ export class SenderRateLimiter {
       if (perSecond === null) delete buckets[kind];
       else {
         const balance = Math.min(burstOf(perSecond), this.#balanceOf(sender, kind, perSecond) + load[kind]);
-        buckets[kind] = { balance, atMs: this.#options.now() };
+        buckets[kind] = { balance, atMs: this.#options.elapsed() };
       }
     }
     // Deleted and set again, so that the map begins with the sender that was active longest ago.
@@ -85,7 +86,7 @@ export class SenderRateLimiter {
   #balanceOf(sender: string, kind: keyof Load, perSecond: number): number {
     const bucket = this.#buckets.get(sender)?.[kind];
     if (bucket === undefined) return burstOf(perSecond);
-    const earned = (Math.max(0, this.#options.now() - bucket.atMs) / 1000) * perSecond;
+    const earned = (Math.max(0, this.#options.elapsed() - bucket.atMs) / 1000) * perSecond;
     return Math.min(burstOf(perSecond), bucket.balance + earned);
   }
 }

@@ -19,8 +19,8 @@ interface Family {
 }
 
 /**
- * All metrics of one server, in the order in which they were registered. Label values must come from a bounded set:
- * each is kept for ever.
+ * All metrics of one server, in the order in which they were registered. Label values should come from a
+ * bounded set: each is kept for ever, and beyond `labelSetsMax` of a counter they are counted together.
  */
 export class Metrics {
   readonly #families: Family[] = [];
@@ -63,7 +63,10 @@ export class Metrics {
   }
 }
 
-/** A counter with a value for each label set. */
+/** Label sets of one counter: those of rules and routes fit many times over. */
+export const labelSetsMax = 10_000;
+
+/** A counter with a value for each label set; those that come when there are `labelSetsMax` count as `other`. */
 export class Counter {
   readonly #values = new Map<string, { labels: Labels; value: number }>();
 
@@ -71,7 +74,14 @@ export class Counter {
     const key = JSON.stringify(labels);
     const entry = this.#values.get(key);
     if (entry) entry.value += amount;
-    else this.#values.set(key, { labels, value: amount });
+    else if (this.#values.size < labelSetsMax) this.#values.set(key, { labels, value: amount });
+    else this.#addOther(amount, labels);
+  }
+
+  #addOther(amount: number, labels: Labels): void {
+    const other = Object.fromEntries(Object.keys(labels).map((name) => [name, "other"]));
+    const key = JSON.stringify(other);
+    this.#values.set(key, { labels: other, value: (this.#values.get(key)?.value ?? 0) + amount });
   }
 
   samples(): MetricSample[] {

@@ -1,6 +1,7 @@
 /** Addresses that messages must not be sent to: those of this machine and of the networks around it. */
 import { lookup } from "node:dns";
 import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
+import { NotReached } from "./sender.ts";
 
 const refusedIpv4: readonly [string, number][] = [
   ["0.0.0.0", 8],
@@ -38,7 +39,7 @@ export type Resolve = (
   answer: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
-export class RefusedAddress extends Error {}
+export class RefusedAddress extends NotReached {}
 
 export class AddressGuard {
   readonly #allowed = new BlockList();

@@ -75,12 +75,14 @@ function transportOptions({ host, port, security, user, password, ca }: EmailOpt
   };
 }
 
-type SendError = Error & { code?: string; responseCode?: number };
+type SendError = Error & { code?: string; responseCode?: number; syscall?: string };
 
 /** A permanent refusal of the recipients or the text is final. After other errors, as of a login, a retry may help. */
-function failureOf({ message, code, responseCode = 0 }: SendError): Outcome {
-  const isRefused = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
-  return isRefused ? { kind: "final", problem: message } : { kind: "retry", problem: message };
+function failureOf({ message, code, responseCode = 0, syscall }: SendError): Outcome {
+  const isFinal = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
+  if (isFinal) return { kind: "final", problem: message };
+  const isRefused = responseCode >= 400 || syscall === "connect";
+  return { kind: "retry", problem: message, ...(isRefused ? { isRefused } : {}) };
 }
 
 function textOf({ title, description, lines, link }: Message): string {

@@ -6,7 +6,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressGuard } from "./address-guard.ts";
 import { answerBytesMax, tryMsMax } from "./limits.ts";
-import type { Outcome } from "./sender.ts";
+import { NotReached, type Outcome } from "./sender.ts";
 
 export interface HttpRequest {
   method: string;
@@ -23,7 +23,9 @@ export interface HttpAnswer {
   text: string;
 }
 
-/** Throws RefusedAddress, or another Error where no answer comes in time. */
+/**
+ * Throws NotReached where no connection was made, RefusedAddress, or another Error where no answer comes in time.
+ */
 export async function sendHttp(
   { method, url, headers, body }: HttpRequest,
   guard: AddressGuard,
@@ -42,12 +44,20 @@ export async function sendHttp(
     { method, headers: { ...headers, ...length }, lookup: guard.lookup, agent: false, signal },
     (answer) => readAnswer(answer).then(resolve, reject),
   );
+  let isReached = false;
+  sent.on("socket", (socket) => {
+    socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => {
+      isReached = true;
+    });
+  });
   sent.on("error", reject);
   sent.end(isBare ? undefined : body);
   try {
     return await promise;
   } catch (error) {
-    throw signal.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error;
+    if (error instanceof NotReached) throw error;
+    const problem = signal.aborted ? `no answer within ${timeoutMs / 1000} s` : (error as Error).message;
+    throw isReached ? new Error(problem, { cause: error }) : new NotReached(problem, { cause: error });
   } finally {
     sent.destroy();
   }
@@ -80,7 +90,14 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
 /** The outcome of an answer after which the message is tried again, after the pause that the receiver asked for. */
 export function retryOutcome({ status, retryAfterMs: afterMs, text }: HttpAnswer): Outcome {
   const problem = describeAnswer(status, text);
-  return afterMs === undefined ? { kind: "retry", problem } : { kind: "retry", problem, afterMs };
+  // Behind any other status the message may have been taken all the same, as by a program behind a proxy.
+  const isRefused = (status >= 400 && status < 500) || status === 501 || status === 503;
+  return {
+    kind: "retry",
+    problem,
+    ...(afterMs === undefined ? {} : { afterMs }),
+    ...(isRefused ? { isRefused } : {}),
+  };
 }
 
 export function describeAnswer(status: number, text: string): string {

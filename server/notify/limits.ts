@@ -1,5 +1,6 @@
 /** Every limit of notifications, each with its reason. */
 
+const MiB = 1024 * 1024;
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
@@ -10,6 +11,27 @@ export const retryDelaysMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 *
 export const retryJitter = 0.2;
 /** Longest pause before the next try that a receiver can ask for. */
 export const retryAfterMsMax = 12 * hour;
+/** The longest wait between two tries, whatever time is stored: the clock may have been set. */
+export const retryWaitMsMax = Math.max(retryAfterMsMax, ...retryDelaysMs.map((ms) => ms * (1 + retryJitter)));
+/**
+ * Notifications that wait for one destination; the oldest are given up. An alert may have 5,000 instances, each of which
+ * begins and ends to fire.
+ */
+export const waitingMax = 10_000;
+/** Bytes of them as they are stored: all of them are in memory, and read at a start. */
+export const waitingBytesMax = 32 * MiB;
+/** A notification that waits longer is given up: the tries end a little earlier. */
+export const waitingAgeMsMax = 24 * hour;
+/**
+ * After a start, a waiting notification has at least this long to be sent: the clock may be wrong, or the server may
+ * have been down for long.
+ */
+export const waitingMsMin = 1 * hour;
+/** Notifications that wait for all destinations together, and their bytes: a start reads them within three seconds. */
+export const allWaitingMax = 20_000;
+export const allWaitingBytesMax = 64 * MiB;
+/** If nobody could be notified of a fire for this long and it has ended, neither its begin nor its end is sent. */
+export const untoldMsMax = 5 * minute;
 /** Time limit of one try, from the look-up of the host name to the end of the answer. */
 export const tryMsMax = 15 * second;
 /** A try counts as failed where its sender has not returned by then. */

@@ -22,6 +22,8 @@ export interface Notification {
   /** Id of the message in which it is sent, alone or with others; null until the first try. */
   messageId: string | null;
   receipt: Json;
+  /** A try ended without a refusal: the receiver may have taken the message although no answer says so. */
+  mayHaveArrived: boolean;
 }
 
 export function makeNotification(
@@ -42,7 +44,23 @@ export function makeNotification(
     problem: null,
     messageId: null,
     receipt: null,
+    mayHaveArrived: false,
   };
+}
+
+/** Reads a stored notification. A try that this process knows nothing of counts as one that may have arrived. */
+export function readNotification(value: Json, nowMs: number): Notification {
+  const stored = value as unknown as Omit<Notification, "mayHaveArrived"> & { mayHaveArrived?: boolean };
+  const { status, tries, nextAtMs } = stored;
+  // The process may have ended in the middle of a try.
+  const isTried = status === "waiting" && (nextAtMs <= nowMs || stored.messageId !== null);
+  const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);
+  return { ...stored, mayHaveArrived: mayHaveArrived || isTried };
+}
+
+/** Returns whether nobody was notified, and nobody will be. */
+export function hasReachedNobody({ status, mayHaveArrived }: Notification): boolean {
+  return status === "skipped" || (status === "givenUp" && !mayHaveArrived);
 }
 
 /** Returns the notification as it is after one more try. `random`: from 0 to 1. */
@@ -65,6 +83,8 @@ export function afterTry(
   }
   const problem = outcome.problem.slice(0, problemLengthMax).toWellFormed();
   const delayMs = outcome.kind === "final" ? undefined : retryDelayMs(after.tries, outcome.afterMs, random);
-  if (delayMs === undefined) return { ...after, status: "givenUp", endedAtMs: nowMs, problem };
-  return { ...after, nextAtMs: nowMs + delayMs, problem };
+  const isRefused = outcome.kind === "final" || outcome.isRefused === true;
+  const tried = { ...after, problem, mayHaveArrived: before.mayHaveArrived || !isRefused };
+  if (delayMs === undefined) return { ...tried, status: "givenUp", endedAtMs: nowMs };
+  return { ...tried, nextAtMs: nowMs + delayMs };
 }

@@ -45,6 +45,8 @@ export interface NotifierOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
   /** Returns whether a silence that the caller saved may cover an alert. */
   canSilence: (caller: Caller, alertId: string) => boolean;
   /** True where notifications wait. Then only test messages are sent. */
@@ -71,11 +73,12 @@ export class Notifier {
   readonly #options: NotifierOptions;
 
   constructor(options: NotifierOptions) {
-    const { state, metrics, now, log, store } = options;
+    const { state, metrics, now, elapsed, log, store } = options;
     this.#options = options;
     this.outbox = new Outbox({
       state,
       now,
+      elapsed,
       random: Math.random,
       senders: makeSenders(options),
       silencedBy: (event) => this.silencedBy(event),
@@ -152,7 +155,12 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
       isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
       onGone: (id) => {
         const value = sources.webhook(id)?.revision;
-        state.write([{ table: goneTable, id, value }]).catch((error: unknown) => {
+        // Those that were deleted since are forgotten.
+        const deleted = state.list(goneTable).filter(([other]) => sources.webhook(other) === undefined);
+        const changes = [...deleted.map(([other]) => other), id].map((each) => {
+          return { table: goneTable, id: each, value: each === id ? value : undefined };
+        });
+        state.write(changes).catch((error: unknown) => {
           log("error", `webhook ${id}: that it is gone cannot be stored: ${String(error)}`);
         });
       },

@@ -7,16 +7,27 @@ import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
 import { stableId } from "../model/stable-id.ts";
-import { DeliveryQueue } from "./delivery-queue.ts";
+import type { DeliveryQueue, Moment } from "./delivery-queue.ts";
+import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationKey, destinationName, isGrouped } from "./destination.ts";
 import { rulesOf } from "./event-types.ts";
-import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
-import { afterTry, makeNotification, type Notification } from "./notification.ts";
-import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
+import { endedKept, sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
+import {
+  afterTry,
+  hasReachedNobody,
+  makeNotification,
+  type Notification,
+  readNotification,
+} from "./notification.ts";
+import { type Outcome, type Senders, tryToSend } from "./sender.ts";
+import { type Excess, findExcess } from "./waiting-bounds.ts";
 
 export interface OutboxOptions {
   state: State;
+  /** The wall clock, Unix milliseconds: what is stored and shown. It may be set at any time. */
   now: () => number;
+  /** Milliseconds of a monotonic clock, by which everything waits. */
+  elapsed: () => number;
   /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
@@ -32,7 +43,7 @@ const table = "notifications";
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #queues = new Map<string, DeliveryQueue>();
+  readonly #queues = new DeliveryQueues();
   readonly #all = new Map<string, Notification>();
   /** Ids of the notifications that have ended, the oldest first. */
   readonly #ended: string[] = [];
@@ -44,9 +55,14 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    const stored = options.state.list(table).map(([, value]) => value as unknown as Notification);
+    const moment = this.#moment();
+    const stored = options.state.list(table).map(([, value]) => readNotification(value, moment.wallMs));
     stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
-    for (const notification of stored) this.#take(notification);
+    const ageMsMax = waitingAgeMsMax - waitingMsMin;
+    for (const notification of stored) {
+      const ageMs = Math.min(Math.max(0, moment.wallMs - notification.createdAtMs), ageMsMax);
+      this.#take(notification, moment, ageMs);
+    }
     this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
     this.#outcomes = options.metrics.counter(
       "svc_notification_tries_total",
@@ -56,7 +72,12 @@ export class Outbox {
       "svc_notifications_given_up_total",
       "Notifications that reached nobody and are tried no more.",
     );
-    this.#readMetrics(options.metrics);
+    this.#queues.readMetrics(options.metrics, options.elapsed);
+    const help = "Notifications that are kept, by status.";
+    options.metrics.read("gauge", "svc_notifications", help, () => {
+      const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
+      return [...counts].map(([status, all]) => [{ status }, all.length]);
+    });
   }
 
   /**
@@ -77,8 +98,11 @@ export class Outbox {
     return {
       changes: fresh.map(toChange),
       stored: () => {
-        for (const notification of fresh) this.#take(notification);
-        if (fresh.length > 0) this.#schedule();
+        const moment = this.#moment();
+        for (const notification of fresh) this.#take(notification, moment);
+        if (fresh.length === 0) return;
+        this.#giveUpExcess();
+        this.#schedule();
       },
     };
   }
@@ -98,19 +122,19 @@ export class Outbox {
 
   /** Starts to send what is due. Resolves when all messages that are being sent have been answered or have failed. */
   async sendDue(): Promise<void> {
-    const nowMs = this.#options.now();
-    for (const queue of this.#queues.values()) {
+    this.#giveUpExcess();
+    const nowMs = this.#options.elapsed();
+    this.#queues.forgetEmpty(nowMs);
+    for (const queue of this.#queues.all()) {
       if (this.#sending.size >= sendingMax) break;
       if (queue.isReady(nowMs)) this.#start(queue);
     }
     await Promise.all(this.#sending);
   }
 
-  /** The time of the next try, infinite without one. Queues that are sending a message do not count. */
+  /** The time of the next try on the monotonic clock, infinite without one. Queues that are sending do not count. */
   nextDueMs(): number {
-    let dueMs = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queues.values()) if (!queue.isBusy) dueMs = Math.min(dueMs, queue.dueMs());
-    return dueMs;
+    return this.#queues.nextDueMs(this.#options.elapsed());
   }
 
   /** All notifications that are kept, the newest first. */
@@ -137,15 +161,16 @@ export class Outbox {
     const fresh = { status: "waiting", tries: 0, nextAtMs, endedAtMs: null, problem: null } as const;
     const again: Notification = { ...known, ...fresh };
     await this.#options.state.write([toChange(again)]);
-    this.#ended.splice(this.#ended.indexOf(id), 1);
-    this.#take(again);
+    const place = this.#ended.indexOf(id);
+    if (place >= 0) this.#ended.splice(place, 1);
+    this.#take(again, this.#moment());
     this.#schedule();
     return true;
   }
 
   /** Makes the next try of a notification due, unless its queue is sending a message just now. */
   async #setNextTry(notification: Notification, nextAtMs: number): Promise<void> {
-    const queue = this.#queues.get(destinationKey(notification.action))!;
+    const queue = this.#queues.of(notification.action);
     if (queue.isBusy) return;
     queue.isBusy = true;
     try {
@@ -159,27 +184,30 @@ export class Outbox {
   /** Tries once to send a test message. Nothing about it is stored. */
   async test(event: NotificationEvent, action: Action): Promise<Outcome> {
     const id = notificationId(event.id, action);
-    return this.#try({ id, action, events: [event], receipts: [], nowMs: this.#options.now() });
+    const delivery = { id, action, events: [event], receipts: [], nowMs: this.#options.now() };
+    return tryToSend(this.#options.senders, delivery);
   }
 
-  #take(notification: Notification): void {
+  /** `ageMs`: how long it has waited already. */
+  #take(notification: Notification, moment: Moment, ageMs = 0): void {
     this.#all.set(notification.id, notification);
     if (notification.status !== "waiting") {
       this.#ended.push(notification.id);
       return;
     }
-    const key = destinationKey(notification.action);
-    const queue = this.#queues.get(key) ?? new DeliveryQueue();
-    this.#queues.set(key, queue);
-    queue.add(notification);
+    this.#queues.of(notification.action).put(notification, moment, ageMs);
+  }
+
+  #moment(): Moment {
+    return { wallMs: this.#options.now(), elapsedMs: this.#options.elapsed() };
   }
 
   #schedule(): void {
     if (!this.#isRunning) return;
     clearTimeout(this.#timer);
-    const waitMs = this.nextDueMs() - this.#options.now();
+    const waitMs = this.nextDueMs() - this.#options.elapsed();
     if (waitMs === Number.POSITIVE_INFINITY) return;
-    // The timer runs at least every 10 s, because somebody may set the clock.
+    // The timer runs at least every 10 s, to give up what has waited too long.
     this.#timer = setTimeout(
       () => {
         void this.sendDue();
@@ -190,11 +218,23 @@ export class Outbox {
   }
 
   #start(queue: DeliveryQueue): void {
+    this.#work(queue, () => this.#sendNext(queue));
+  }
+
+  /** Gives up what is beyond the bounds of what may wait. A queue that is busy has its turn when it ends. */
+  #giveUpExcess(): void {
+    for (const [queue, excess] of findExcess(this.#queues.all(), this.#options.elapsed())) {
+      this.#work(queue, () => this.#giveUp(queue, excess));
+    }
+  }
+
+  /** Does one thing at a time to a queue. */
+  #work(queue: DeliveryQueue, act: () => Promise<void>): void {
     queue.isBusy = true;
-    const sending = this.#sendNext(queue)
+    const working = act()
       .catch((error: unknown) => {
         // The state cannot be written. After a pause, the write is repeated before another message is sent.
-        queue.pausedUntilMs = Math.max(queue.pausedUntilMs, this.#options.now() + storeWaitMs);
+        queue.pausedUntilMs = Math.max(queue.pausedUntilMs, this.#options.elapsed() + storeWaitMs);
         this.#options.log(
           "error",
           `notifications: ${error instanceof Error ? error.message : String(error)}`,
@@ -202,16 +242,26 @@ export class Outbox {
       })
       .finally(() => {
         queue.isBusy = false;
-        this.#sending.delete(sending);
+        this.#sending.delete(working);
         this.#schedule();
       });
-    this.#sending.add(sending);
+    this.#sending.add(working);
+  }
+
+  /** Stores that the notifications of a queue are given up, and says so once for each alert. */
+  async #giveUp(queue: DeliveryQueue, excess: readonly Excess[]): Promise<void> {
+    const endedAtMs = this.#options.now();
+    const ended = excess.map(({ notification, problem }): Notification => {
+      return { ...notification, status: "givenUp", problem, endedAtMs };
+    });
+    await this.#update(queue, ended);
+    for (const each of Map.groupBy(ended, ({ event }) => event.alertId).values()) this.#reportGivenUp(each);
   }
 
   async #sendNext(queue: DeliveryQueue): Promise<void> {
     if (queue.unstoredOutcome !== undefined) await this.#storeOutcome(queue, queue.unstoredOutcome);
     const nowMs = this.#options.now();
-    const due = queue.next(nowMs);
+    const due = queue.next(this.#options.elapsed());
     const group = await this.#skipNeedless(queue, due, nowMs);
     const first = group[0];
     if (first === undefined) return;
@@ -224,7 +274,7 @@ export class Outbox {
         group.map((each) => ({ ...each, messageId })),
       );
     }
-    const outcome = await this.#try({
+    const outcome = await tryToSend(this.#options.senders, {
       id: messageId,
       action: first.action,
       events: group.map(({ event }) => event),
@@ -234,7 +284,7 @@ export class Outbox {
     this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });
     const endedMs = this.#options.now();
     if (outcome.kind === "retry" && outcome.afterMs !== undefined)
-      queue.pausedUntilMs = endedMs + Math.min(outcome.afterMs, pauseMsMax);
+      queue.pausedUntilMs = this.#options.elapsed() + Math.min(outcome.afterMs, pauseMsMax);
     const random = this.#options.random();
     const notifications = group.map((each) => afterTry(each, messageId, outcome, endedMs, random));
     await this.#storeOutcome(queue, { messageId, notifications });
@@ -242,7 +292,7 @@ export class Outbox {
 
   /**
    * Returns the notifications that are still to be sent. The others end as skipped: those that a silence covers by now,
-   * and ends of fires whose begin reached nobody.
+   * and both begin and end of fires that nobody was notified of.
    */
   async #skipNeedless(
     queue: DeliveryQueue,
@@ -252,7 +302,7 @@ export class Outbox {
     const kept: Notification[] = [];
     const ended: Notification[] = [];
     for (const each of due) {
-      const problem = this.#findSkipReason(each, nowMs);
+      const problem = this.#findSkipReason(queue, each, nowMs);
       if (problem === undefined) kept.push(each);
       else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
     }
@@ -261,39 +311,25 @@ export class Outbox {
   }
 
   /** Returns why a notification need not be sent; undefined where it must be. */
-  #findSkipReason(notification: Notification, nowMs: number): string | undefined {
-    if (notification.tries > 0 || notification.messageId !== null) return undefined;
-    if (notification.event.type === "alertFired") {
-      const silence = this.#options.silencedBy(notification.event, nowMs);
-      return silence === undefined ? undefined : `silenced by ${silence}`;
+  #findSkipReason(queue: DeliveryQueue, notification: Notification, nowMs: number): string | undefined {
+    const { event, tries, messageId } = notification;
+    const isFresh = tries === 0 && messageId === null;
+    if (event.type !== "alertFired") {
+      const fired = isFresh ? this.#firedBefore(notification) : undefined;
+      return fired !== undefined && hasReachedNobody(fired) ? "its fire was never told" : undefined;
     }
-    const fired = this.#firedBefore(notification);
-    // A receiver that was tried more than once may have taken the message although no answer came back.
-    const hasReachedNobody =
-      fired?.status === "skipped" || (fired?.status === "givenUp" && fired.tries === 1);
-    return hasReachedNobody ? "its fire was never told" : undefined;
+    const silence = isFresh ? this.#options.silencedBy(event, nowMs) : undefined;
+    if (silence !== undefined) return `silenced by ${silence}`;
+    const hasEnded = this.#all.get(endId(notification))?.status === "waiting";
+    const waitedMs = queue.ageMs(notification.id, this.#options.elapsed());
+    const isOver = hasEnded && !notification.mayHaveArrived && waitedMs > untoldMsMax;
+    return isOver ? "it ended before anybody could be told" : undefined;
   }
 
   /** Returns the notification of a fire's begin for the notification of its end; undefined for any other. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
     if (event.type !== "alertResolved") return undefined;
     return this.#all.get(notificationId(stableId("fired", event.fireId), action));
-  }
-
-  async #try(delivery: Delivery): Promise<Outcome> {
-    const send = this.#options.senders[delivery.action.type] as Sender<Action>;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Outcome>((resolve) => {
-      const problem = `no end after ${senderMsMax / 1000} s`;
-      timer = setTimeout(() => resolve({ kind: "retry", problem }), senderMsMax);
-    });
-    try {
-      return await Promise.race([send(delivery), late]);
-    } catch (error) {
-      return { kind: "retry", problem: (error as Error).message };
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
@@ -304,41 +340,42 @@ export class Outbox {
     queue.unstoredOutcome = { messageId, notifications };
     await this.#update(queue, notifications);
     queue.unstoredOutcome = undefined;
-    const [first] = notifications;
-    if (first!.status !== "givenUp") return;
-    const { action, event } = first!;
+    if (notifications[0]!.status === "givenUp") this.#reportGivenUp(notifications);
+  }
+
+  #reportGivenUp(notifications: readonly Notification[]): void {
+    const { id, messageId, action, event, problem } = notifications[0]!;
     this.#givenUp.add(notifications.length, { type: action.type });
     const what = `${event.type} of alert ${JSON.stringify(event.alertName)}`;
-    const message = `notification ${messageId} (${what}) to ${destinationName(action)} was given up: ${first!.problem}`;
+    const message = `notification ${messageId ?? id} (${what}) to ${destinationName(action)} was given up: ${problem}`;
     this.#options.onGivenUp(message, notifications);
   }
 
   /** Stores notifications, and only then changes them in memory. Deletes the oldest ended ones above `endedKept`. */
   async #update(queue: DeliveryQueue, notifications: readonly Notification[]): Promise<void> {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
-    const forgotten = this.#ended.slice(0, Math.max(0, this.#ended.length + ending - endedKept));
-    const removed = forgotten.map((id): StateChange => ({ table, id, value: undefined }));
-    await this.#options.state.write([...notifications.map(toChange), ...removed]);
-    for (const id of this.#ended.splice(0, forgotten.length)) this.#all.delete(id);
+    // Taken out before the write, so that no other update forgets the same ones instead of further ones.
+    const forgotten = this.#ended
+      .splice(0, Math.max(0, this.#ended.length + ending - endedKept))
+      .map((id) => this.#all.get(id)!);
+    for (const { id } of forgotten) this.#all.delete(id);
+    const removed = forgotten.map(({ id }): StateChange => ({ table, id, value: undefined }));
+    try {
+      await this.#options.state.write([...notifications.map(toChange), ...removed]);
+    } catch (error) {
+      for (const each of forgotten) this.#all.set(each.id, each);
+      this.#ended.unshift(...forgotten.map(({ id }) => id));
+      throw error;
+    }
+    const moment = this.#moment();
     for (const notification of notifications) {
       this.#all.set(notification.id, notification);
-      const place = queue.waiting.findIndex(({ id }) => id === notification.id);
-      if (notification.status === "waiting") queue.waiting[place] = notification;
-      else this.#ended.push(notification.id);
+      if (notification.status === "waiting") queue.put(notification, moment);
+      else {
+        queue.remove(notification.id);
+        this.#ended.push(notification.id);
+      }
     }
-    queue.remove(new Set(notifications.filter(({ status }) => status !== "waiting").map(({ id }) => id)));
-  }
-
-  #readMetrics(metrics: Metrics): void {
-    const waiting = () => [...this.#queues.values()].flatMap((queue) => queue.waiting);
-    metrics.gauge("svc_notifications", "Notifications that are kept, by status.", () => {
-      const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
-      return [...counts].map(([status, all]) => [{ status }, all.length]);
-    });
-    metrics.gauge("svc_notifications_oldest_seconds", "Age of the oldest notification that waits.", () => {
-      const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
-      return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
-    });
   }
 }
 
@@ -347,6 +384,11 @@ const pauseMsMax = 60 * 60 * 1000;
 
 function notificationId(eventId: string, action: Action): string {
   return stableId(eventId, destinationKey(action));
+}
+
+/** The id of the notification that ends a fire's. */
+function endId({ event, action }: Notification): string {
+  return notificationId(stableId("resolved", event.fireId), action);
 }
 
 const orderOf = ({ event }: Notification) => rulesOf(event.type).order;

@@ -32,6 +32,7 @@ export function notifyPart(
     log,
     holdsNotifications,
     now: Date.now,
+    elapsed: () => performance.now(),
     canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
     sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list() },

@@ -42,11 +42,11 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
 /** Caches a value for `ms`, so that all metrics of one scrape share one read of the store. */
 function cacheFor<T>(ms: number, make: () => T): () => T {
   let value = make();
-  let readAtMs = Date.now();
+  let readAtMs = performance.now();
   return () => {
-    if (Date.now() - readAtMs >= ms) {
+    if (performance.now() - readAtMs >= ms) {
       value = make();
-      readAtMs = Date.now();
+      readAtMs = performance.now();
     }
     return value;
   };

@@ -16,7 +16,8 @@ export interface RateLimiterOptions {
   burst: number;
   /** Noun for the refusal's sentence: `changes`. */
   what: string;
-  now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
 }
 
 /** A rate limiter with a token bucket for each key: `perSecond` tokens are added up to `burst`. */
@@ -30,8 +31,8 @@ export class RateLimiter {
 
   /** Takes one token of the key's bucket. Throws Refusal 429 where it is empty. */
   spend(key: string): void {
-    const { perSecond, what, now } = this.#options;
-    const nowMs = now();
+    const { perSecond, what, elapsed } = this.#options;
+    const nowMs = elapsed();
     const tokens = this.#currentTokens(this.#buckets.get(key), nowMs);
     if (tokens < 1) {
       throw tryLater(`more than ${perSecond} ${what} a second; try again`, 1, 429);

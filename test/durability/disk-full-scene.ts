@@ -47,6 +47,7 @@ async function open(): Promise<void> {
     dir,
     threads: 1,
     now: () => clockMs,
+    elapsed: () => clockMs,
     log: ({ level, message }) => {
       if (level === "error" && message.startsWith("damage")) events.push(message);
     },

@@ -28,20 +28,20 @@ const clearLine = "\r\u001b[K";
 /** `verb` is the participle that names what is done to the bytes, such as `read`. */
 export function openProgress(verb: string): Progress {
   const onTerminal = process.stderr.isTTY === true;
-  const startMs = Date.now();
+  const startMs = performance.now();
   let lastShownMs = startMs;
   let lastNote = { text: "", atMs: 0 };
   return {
     show: (done) => {
-      const nowMs = Date.now();
+      const nowMs = performance.now();
       if (nowMs - lastShownMs < (onTerminal ? barMs : lineMs)) return;
       lastShownMs = nowMs;
       const seconds = Math.max(nowMs - startMs, 1) / 1000;
       process.stderr.write(onTerminal ? formatBar(done, seconds) : `${formatLine(verb, done, seconds)}\n`);
     },
     note: (text) => {
-      if (text === lastNote.text && Date.now() - lastNote.atMs < lineMs) return;
-      lastNote = { text, atMs: Date.now() };
+      if (text === lastNote.text && performance.now() - lastNote.atMs < lineMs) return;
+      lastNote = { text, atMs: performance.now() };
       process.stderr.write(`${onTerminal ? clearLine : ""}${text}\n`);
     },
     end: () => {

@@ -17,6 +17,11 @@ const lengthDigitsMax = 7;
 export class SyslogFrames {
   #pending = Buffer.alloc(0);
 
+  /** Bytes of the message whose end has not come yet. */
+  get incompleteBytes(): number {
+    return this.#pending.length;
+  }
+
   /**
    * Adds bytes of the stream; returns the messages that are complete now. Throws Refusal where the framing is broken.
    */

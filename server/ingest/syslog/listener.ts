@@ -8,12 +8,15 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
+import { ByteBudget } from "../../throttle/byte-budget.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { Intake } from "../intake.ts";
 import {
   syslogBatchBytesMax,
   syslogBatchMs,
   syslogConnectionsMax,
+  syslogIncompleteBytesMax,
+  syslogMessageOverhead,
   syslogWaitingBytesMax,
 } from "../limits.ts";
 import { SyslogFrames } from "./frames.ts";
@@ -40,6 +43,8 @@ class MessageQueue {
   readonly #dropped: Counter;
   #parts: Buffer[] = [];
   #bytes = 0;
+  /** Memory of the messages that wait or are being stored. */
+  #bytesHeld = 0;
   #storing: Promise<void> | undefined;
   #isClosing = false;
   #onRoom: (() => void)[] = [];
@@ -50,11 +55,13 @@ class MessageQueue {
       "svc_syslog_dropped_messages_total",
       "Messages of syslog that were dropped: over UDP while there was no room for them (full), beyond what syslog may send (limit), or since they cannot be read (unreadable).",
     );
+    const help = "Memory of syslog messages that wait to be stored.";
+    options.metrics.gauge("svc_syslog_waiting_bytes", help, () => this.#bytesHeld);
     for (const reason of ["full", "limit", "unreadable"]) this.#dropped.add(0, { reason });
   }
 
   get isFull(): boolean {
-    return this.#bytes >= syslogWaitingBytesMax;
+    return this.#bytesHeld >= syslogWaitingBytesMax;
   }
 
   /** Resolves once there is room. */
@@ -65,7 +72,8 @@ class MessageQueue {
   add(messages: readonly Buffer[]): void {
     for (const message of messages) {
       this.#parts.push(Buffer.from(`${message.length} `, "latin1"), message);
-      this.#bytes += message.length + 8;
+      this.#bytes += message.length;
+      this.#bytesHeld += message.length + syslogMessageOverhead;
     }
     if (this.#parts.length > 0) this.#storing ??= this.#store();
   }
@@ -84,10 +92,11 @@ class MessageQueue {
     while (this.#parts.length > 0) {
       if (this.#bytes < syslogBatchBytesMax && !this.#isClosing) await sleep(syslogBatchMs);
       const parts = this.#parts;
-      const bytes = this.#bytes;
+      const held = this.#bytesHeld;
       this.#parts = [];
+      this.#bytes = 0;
       while (!(await this.#take(parts)) && !this.#isClosing) await sleep(retryMs);
-      this.#bytes -= bytes;
+      this.#bytesHeld -= held;
       for (const resolve of this.#onRoom.splice(0)) resolve();
     }
     this.#storing = undefined;
@@ -138,11 +147,12 @@ class MessageQueue {
 /** Binds both sockets. Throws an Error with one sentence where the address is not available. */
 export async function listenSyslog(options: SyslogOptions): Promise<SyslogListener> {
   const queue = new MessageQueue(options);
+  const incomplete = new ByteBudget(syslogIncompleteBytesMax);
   const sockets = new Set<Socket>();
   const tcp = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    void readMessages(socket, queue, options.log);
+    void readMessages(socket, queue, incomplete, options.log);
   });
   tcp.maxConnections = syslogConnectionsMax;
   const { host } = options.address;
@@ -173,12 +183,21 @@ export async function listenSyslog(options: SyslogOptions): Promise<SyslogListen
 async function readMessages(
   socket: Socket,
   queue: MessageQueue,
+  incomplete: ByteBudget,
   log: (message: string) => void,
 ): Promise<void> {
   const frames = new SyslogFrames();
+  let bytesHeld = 0;
   try {
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       queue.add(frames.push(chunk));
+      incomplete.give(bytesHeld);
+      bytesHeld = 0;
+      if (!incomplete.take(frames.incompleteBytes))
+        throw new Error(
+          `more than ${syslogIncompleteBytesMax} bytes of incomplete messages wait for their end`,
+        );
+      bytesHeld = frames.incompleteBytes;
       await queue.room();
     }
     queue.add(frames.end());
@@ -188,6 +207,8 @@ async function readMessages(
     const reason = error instanceof Error ? error.message : String(error);
     log(`a connection of syslog from ${socket.remoteAddress ?? "somebody"} ended: ${reason}`);
     socket.destroy();
+  } finally {
+    incomplete.give(bytesHeld);
   }
 }
 

@@ -34,6 +34,8 @@ describe("a journal that two processes wrote at once", () => {
         reportDamage: () => undefined,
         lock: { check: () => undefined, writer: writer.repeat(16) },
         now: () => nowMs,
+        elapsed: () => performance.now(),
+        keyClock: () => nowMs,
       },
       { seqMin: 1, arrivalMin: 1 },
     );

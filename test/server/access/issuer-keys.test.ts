@@ -25,6 +25,7 @@ test.each(["RS256", "PS384", "ES256", "ES512", "EdDSA"])(
       audiences: [audience],
       groupsClaim: "realm.roles",
       now: Date.now,
+      elapsed: () => performance.now(),
       log: () => undefined,
     });
     const claims = {
@@ -50,17 +51,21 @@ async function withProvider(
     provider: IdentityProvider;
     logged: string[];
     pass(ms: number): void;
+    /** Sets the wall clock wrong by so much. */
+    setClock(errorMs: number): void;
     status(token: string): Promise<number>;
   }) => Promise<void>,
 ) {
   const own = await startIssuer();
   const logged: string[] = [];
   let nowMs = Date.now();
+  let clockErrorMs = 0;
   const provider = new IdentityProvider({
     issuer: own.url,
     audiences: [audience],
     groupsClaim: "groups",
-    now: () => nowMs,
+    now: () => nowMs + clockErrorMs,
+    elapsed: () => nowMs,
     log: (message) => logged.push(message),
     answerMsMax: 300,
   });
@@ -76,6 +81,9 @@ async function withProvider(
       logged,
       pass: (ms) => {
         nowMs += ms;
+      },
+      setClock: (errorMs) => {
+        clockErrorMs = errorMs;
       },
       status,
     });
@@ -117,6 +125,26 @@ describe("keys", () => {
       pass(2);
       expect(await status(token)).toBe(401);
     }));
+
+  test.each([-400, 400])("that the provider took back are, also where the clock is set by %i days", (days) =>
+    withProvider(async ({ own, pass, setClock, status }) => {
+      const errorMs = days * 86_400_000;
+      const ever = { exp: seconds() + 1_000 * 86_400 };
+      const [token, unknown] = [await own.token(ever), await own.token(ever, { header: { kid: "nobody" } })];
+      expect(await status(token)).toBe(200);
+      own.keys = [await keyOf("RS256", "third")];
+      setClock(errorMs);
+      expect([await status(token), own.asked]).toEqual([200, 1]);
+      pass(issuerKeysFreshMs + 1);
+      expect(await status(token)).toBe(401);
+      expect(await status(await own.token(ever))).toBe(200);
+      const { asked } = own;
+      pass(issuerPauseMs - 1);
+      expect([await status(unknown), own.asked]).toEqual([401, asked]);
+      pass(2);
+      expect([await status(unknown), own.asked]).toEqual([401, asked + 1]);
+    }),
+  );
 
   test("that are at hand do through an outage, for a day", () =>
     withProvider(async ({ own, pass, status, logged }) => {

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { instanceIdleMsMax } from "../../../server/alerts/limits.ts";
+import type { FireSubscriber } from "../../../server/alerts/fire-subscriber.ts";
+import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
+import {
+  deletedAlertsFiresMax,
+  instanceIdleMsMax,
+  investigationRequestsMax,
+  resolvedFiresMax,
+} from "../../../server/alerts/limits.ts";
+import { AlertRecords } from "../../../server/alerts/records.ts";
+import type { Fire } from "../../../server/alerts/state/fire.ts";
 import { alertOf, ruleOf, World } from "./world.ts";
 
 const minute = 60_000;
@@ -327,4 +336,40 @@ test("a query that hangs holds no stop up", async () => {
   await new Promise((resolve) => setTimeout(resolve, 20));
   await evaluator.close();
   expect(world.logged).toEqual([]);
+});
+
+test("fires of deleted alerts are bounded, whether they are deleted now or while the server is down", async () => {
+  const { state } = new World(startMs);
+  const fires = () => state.list("alert-fires").map(([, value]) => value as unknown as Fire);
+  const records = new AlertRecords(state);
+  const alerts = Array.from({ length: deletedAlertsFiresMax / resolvedFiresMax + 2 }, (_, i) => `a${i}`);
+  for (const [at, alertId] of alerts.entries()) {
+    const ended = Array.from({ length: resolvedFiresMax }, (_, i) => {
+      return { id: `${alertId} ${i}`, alertId, firedAtMs: at, resolvedAtMs: at } as Fire;
+    });
+    await state.write([...records.fireChanges(ended), ...(at === 0 ? [] : records.removal(alertId))]);
+  }
+  expect(fires()).toHaveLength(deletedAlertsFiresMax + resolvedFiresMax);
+  expect(fires().filter(({ alertId }) => alertId === "a0" || alertId === "a2")).toHaveLength(1_000);
+  expect(fires().filter(({ alertId }) => alertId === "a1")).toEqual([]);
+  await state.write(new AlertRecords(state).unusedFireChanges(() => false));
+  expect(fires()).toHaveLength(deletedAlertsFiresMax);
+  expect(fires().filter(({ alertId }) => alertId === "a0")).toEqual([]);
+});
+
+test("requests for investigations are bounded: the oldest go", async () => {
+  const { state } = new World(startMs);
+  const alert = { ...alertOf("a", "q"), investigateOnFire: true };
+  const request = async (subscriber: FireSubscriber, name: string, atMs: number) => {
+    const fire = { id: name, alertId: "a" } as Fire;
+    const { changes } = subscriber.prepare({ nowMs: atMs, messages: [], firstSeen: [{ fire, alert }] });
+    await state.write(changes);
+  };
+  let subscriber = investigationRequests(state);
+  for (let i = 0; i < investigationRequestsMax + 2; i++) await request(subscriber, `${i}`, i);
+  subscriber = investigationRequests(state);
+  await request(subscriber, "last", investigationRequestsMax + 2);
+  expect(state.list("investigation-requests")).toHaveLength(investigationRequestsMax);
+  const ids = new Set(state.list("investigation-requests").map(([id]) => id));
+  expect(["0", "1", "2", "3", "last"].filter((id) => ids.has(id))).toEqual(["3", "last"]);
 });

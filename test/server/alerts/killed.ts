@@ -23,6 +23,7 @@ const webhook = webhookSender({
 const shared = { state, now: () => clock.nowMs, metrics, silencedBy: () => undefined, log: () => undefined };
 const outbox = new Outbox({
   ...shared,
+  elapsed: shared.now,
   random: Math.random,
   onGivenUp: () => undefined,
   senders: { webhook, slack: unused, email: unused, pagerDuty: unused },

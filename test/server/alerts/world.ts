@@ -50,7 +50,7 @@ export class World {
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
       arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
       subscribers: [
-        investigationRequests,
+        investigationRequests(this.state),
         {
           prepare: ({ messages }) => ({
             changes: messages.map((message) => ({

@@ -132,7 +132,7 @@ describe("a managed dashboard", () => {
 
 test("the rate of changes is limited for each caller, and recovers with time", () => {
   let nowMs = 0;
-  const bound = new RateLimiter({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
+  const bound = new RateLimiter({ perSecond: 10, burst: 20, what: "changes", elapsed: () => nowMs });
   const spend = (caller: Caller) => {
     try {
       bound.spend(rateLimitKeyOf(caller));

@@ -16,7 +16,7 @@ test.each([
 });
 
 test("a flood of addresses takes no more memory, and none is let off for it", () => {
-  const bound = new RateLimiter({ perSecond: 1, burst: 2, what: "tries", now: () => 0 });
+  const bound = new RateLimiter({ perSecond: 1, burst: 2, what: "tries", elapsed: () => 0 });
   for (let i = 0; i < rateLimitedKeysMax - 1; i++) bound.spend(`a${i}`);
   bound.spend("b");
   bound.spend("b");

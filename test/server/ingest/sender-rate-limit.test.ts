@@ -47,7 +47,7 @@ describe(`rate limits of a sender (SVC_SEED=${seed})`, () => {
       const limiter = new SenderRateLimiter({
         limitsOf: () => ({ rowsPerSecond, bytesPerSecond }),
         onRefused: (what) => refusedFor.push(what),
-        now: () => nowMs,
+        elapsed: () => nowMs,
       });
       const rows = new NaiveBucket(rowsPerSecond);
       const bytes = new NaiveBucket(bytesPerSecond ?? 1);
@@ -88,7 +88,7 @@ describe(`rate limits of a sender (SVC_SEED=${seed})`, () => {
     const limiter = new SenderRateLimiter({
       limitsOf: () => limits,
       onRefused: () => undefined,
-      now: () => nowMs,
+      elapsed: () => nowMs,
     });
     limiter.spend("a", { rows: 1_000_000, bytes: 1 });
     expect(refusalOf(() => limiter.check("a"))?.headers).toEqual({ "Retry-After": "99991" });

@@ -119,8 +119,8 @@ describe("webhooks", () => {
     expect(outcomes).toEqual([
       { kind: "thrown", problem: expect.stringMatching(/socket hang up|ECONNRESET/) as string },
       { kind: "retry", problem: "the receiver answered 302: so it is" },
-      { kind: "retry", problem: "the receiver answered 400: so it is" },
-      { kind: "retry", problem: "the receiver answered 429: so it is", afterMs: 7_000 },
+      { kind: "retry", problem: "the receiver answered 400: so it is", isRefused: true },
+      { kind: "retry", problem: "the receiver answered 429: so it is", afterMs: 7_000, isRefused: true },
       { kind: "retry", problem: "the receiver answered 500: so it is" },
       { kind: "delivered" },
       { kind: "final", problem: "the receiver answered 410: so it is; the integration is switched off" },

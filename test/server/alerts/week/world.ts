@@ -170,6 +170,7 @@ export class WeekWorld {
     this.#outbox = new Outbox({
       state,
       now,
+      elapsed: now,
       random: () => 0.5,
       senders,
       silencedBy,
@@ -185,7 +186,7 @@ export class WeekWorld {
         log,
         silencedBy,
         delayMs,
-        subscribers: [investigationRequests, this.#outbox],
+        subscribers: [investigationRequests(state), this.#outbox],
       },
       query: (asked) => this.#answer(asked),
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
