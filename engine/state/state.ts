@@ -3,9 +3,10 @@
  * in memory, and every write goes to two copies of an LMDB environment. Writes that arrive during a commit share the
  * next commit.
  */
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
+import { makeFolder } from "../files/folder.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import {
   copyNames,
@@ -95,7 +96,7 @@ export async function openState(
   dir: string,
   { checkFolder = () => undefined }: StateOptions = {},
 ): Promise<StoredState> {
-  mkdirSync(dir, { recursive: true });
+  await makeFolder(dir);
   const copies: StateCopy[] = [];
   for (const name of copyNames) copies.push(loadCopy(dir, name, copies[0]));
   const damage: DamageReport[] = [];
