@@ -94,8 +94,9 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     for (let round = 0; round < scaled(2, 40); round++) {
       const dir = join(temporaryFolder(), "data");
       const fault = {
-        first: random.between(1, 8),
-        every: random.between(2, 6),
+        first: random.between(1, 20),
+        // More than an opening makes: otherwise no try to open the store could succeed.
+        every: random.between(12, 24),
         error: random.pick(["EIO", "EIO", "ENOSPC", "EROFS"] as const),
       };
       const acknowledged = await runUnderFaults(dir, call, fault);

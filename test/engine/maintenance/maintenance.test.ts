@@ -1,5 +1,5 @@
 /** Background work on stored rows: merging, retention by age and by size. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -52,6 +52,34 @@ describe("merging", () => {
     expect(await messages(store)).toEqual(rows.map(({ message }) => message));
     await store.close();
   });
+});
+
+test("a seal that failed between the manifest's copies stores its rows once, together with later ones or not", async () => {
+  const store = await openStore({ dir, threads: 1 });
+  const [first, second, third] = [
+    rowsOfDay(0, 60).slice(0, 20),
+    rowsOfDay(0, 60).slice(20, 40),
+    rowsOfDay(0, 60).slice(40),
+  ];
+  await store.append("logs", first);
+  await store.seal();
+  const copy = join(dir, "logs", "2024-06-01", "manifest.copy");
+  rmSync(copy);
+  // No file can be renamed to a folder that is not empty.
+  mkdirSync(join(copy, "in-the-way"), { recursive: true });
+  await store.append("logs", second);
+  await expect(store.seal()).rejects.toThrow();
+  await store.append("logs", third);
+  await expect(store.seal()).rejects.toThrow();
+  rmSync(copy, { recursive: true });
+  await store.seal();
+  const expected = rowsOfDay(0, 60).map(({ message }) => message);
+  expect(await messages(store)).toEqual(expected);
+  expect(store.stats()).toMatchObject({ rows: 60, unsealedRows: 0 });
+  await store.close();
+  const again = await openStore({ dir, threads: 1 });
+  expect(await messages(again)).toEqual(expected);
+  await again.close();
 });
 
 describe("retention", () => {
