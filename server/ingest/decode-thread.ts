@@ -36,7 +36,7 @@ export class DecodeThread {
     this.ready = new Promise((resolve) => {
       this.#worker.on("message", (answer: DecodeAnswer) => {
         if (answer === "ready") {
-          this.#worker.unref();
+          this.#releaseProcess();
           resolve();
         } else this.#settle({ ended: false, results: answer });
       });
@@ -64,8 +64,13 @@ export class DecodeThread {
       return await outcome;
     } finally {
       clearTimeout(timer);
-      this.#worker.unref();
+      this.#releaseProcess();
     }
+  }
+
+  /** The thread keeps the process alive no longer, unless it is being ended: somebody waits for that. */
+  #releaseProcess(): void {
+    if (this.#ending === undefined) this.#worker.unref();
   }
 
   /** Ends the thread; the group that it decodes gets the first cause that was given. */
