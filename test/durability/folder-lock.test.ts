@@ -114,7 +114,9 @@ test("a file system without file locks is refused with a sentence", async () => 
     exec(): never {
       throw busy;
     }
-    close(): void {}
+    close(): void {
+      // Nothing is open.
+    }
   }
   vi.spyOn(process, "getBuiltinModule").mockReturnValue({ ...sqlite, DatabaseSync: WithoutLocks } as never);
   await expect(openAt(join(temporaryFolder(), "data"))).rejects.toThrow(/has no file locks/);
