@@ -4,9 +4,11 @@
  * next commit.
  */
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Failure } from "../failure.ts";
-import { makeFolder } from "../files/folder.ts";
+import { makeFolder, syncFolder } from "../files/folder.ts";
+import { fillEnvironment } from "../lmdb/environment.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import {
   copyNames,
@@ -96,7 +98,7 @@ export async function openState(
   dir: string,
   { checkFolder = () => undefined }: StateOptions = {},
 ): Promise<StoredState> {
-  await makeFolder(dir);
+  if (!existsSync(dir)) await createCopies(dir);
   const copies: StateCopy[] = [];
   for (const name of copyNames) copies.push(loadCopy(dir, name, copies[0]));
   const damage: DamageReport[] = [];
@@ -117,6 +119,21 @@ export async function openState(
     }
   }
   return new MirroredState(dir, merged, damage, checkFolder);
+}
+
+/**
+ * Creates the folder with empty copies under another name, and renames it: a process that is killed meanwhile leaves
+ * both copies or none.
+ */
+async function createCopies(dir: string): Promise<void> {
+  const unfinished = `${dir}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  await makeFolder(unfinished);
+  const empty = { records: new Map(), commit: 0 };
+  for (const name of copyNames) await fillEnvironment(join(unfinished, name), encodeValues(empty));
+  await syncFolder(unfinished);
+  await rename(unfinished, dir);
+  await syncFolder(dirname(dir));
 }
 
 /** Removes all records of deletions if there are more than `deletionsMax` permits. Returns whether it did. */
