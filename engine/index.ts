@@ -18,7 +18,8 @@ export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
 export type { MetricType, Sample } from "./model/sample.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
-export type { SignalStats, StoreStats } from "./partition/store-stats.ts";
+export type { SignalCounts } from "./partition/catalog.ts";
+export type { StoreStats } from "./partition/store-stats.ts";
 export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";
 export type {

@@ -76,6 +76,15 @@ export const blockRows = 2_048;
 export const unsealedBytesMax = 64 * MiB;
 /** Bytes of parts in memory above which appends wait for the seal, so that memory stays bounded under any load. */
 export const unsealedBytesStop = 256 * MiB;
+/**
+ * Days of rows that one batch may have: a year of history in any order. Each day is a part and later a partition of its
+ * own, so rows of more days cost far more than their number.
+ */
+export const batchDaysMax = 400;
+/** Days (of any signal) with rows in memory that start a seal of all of them. */
+export const unsealedDaysMax = 800;
+/** Such days above which appends wait for the seal: what is done for each of them in turn stays short. */
+export const unsealedDaysStop = 1_600;
 /** A row is sealed after this time at the latest, so that the journal stays short. */
 export const unsealedAgeMsMax = 5 * 60 * 1000;
 /**
@@ -84,6 +93,8 @@ export const unsealedAgeMsMax = 5 * 60 * 1000;
  */
 export const retentionDaysMin = 3;
 export const retentionDaysShare = 0.1;
+/** Retention by size counts the journal as well, but at most as this share of the bytes to keep. */
+export const retentionJournalShare = 0.25;
 /** Parts with fewer rows than this are small: `smallPartsMax` of them are compacted. */
 export const smallPartRows = 16_384;
 /** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */

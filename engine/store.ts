@@ -252,7 +252,7 @@ export class Store {
   stats(): StoreStats {
     return {
       ...countStored(this.#catalog),
-      unsealedBytes: this.#maintenance.unsealedBytes,
+      unsealedBytes: this.#catalog.unsealedBytes,
       journalBytes: this.#journal.bytes,
       damage: this.#damage.reports,
       retentionHeldDays: this.#maintenance.retentionHeldDays.length,

@@ -37,7 +37,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     // Where bytes are kept.
     lmdb: ["files"],
     journal: ["files", "model"],
-    partition: ["batch", "chunk", "files", "journal", "lmdb", "model"],
+    partition: ["batch", "chunk", "files", "journal", "lmdb", "model", "threads"],
     state: ["files", "lmdb", "model"],
     // How a query is answered.
     filter: ["chunk", "column", "extract", "kernels", "model", "plan", "regexp", "template", "vector"],

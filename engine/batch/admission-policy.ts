@@ -3,7 +3,8 @@
  * what it refused or changed.
  */
 
-import { clockOffsetMsMax, futureNsMax } from "../limits.ts";
+import { batchDaysMax, clockOffsetMsMax, futureNsMax } from "../limits.ts";
+import { daySeconds } from "../model/day.ts";
 import type { Exclusion } from "./exclusion.ts";
 
 /** Which rows a batch takes. Bytes are counted as UTF-8. */
@@ -73,6 +74,10 @@ export class TimeAdmission {
   readonly #aheadReason: string;
   readonly #skewMin: Instant | undefined;
   readonly #skewMax: Instant | undefined;
+  /** Days of the rows so far. */
+  readonly #days = new Set<number>();
+  /** The day of the newest row: the next row is most likely of the same day. */
+  #newestDay = -1;
 
   constructor(policy: AdmissionPolicy, counts: AdmissionCounts) {
     const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = policy;
@@ -91,6 +96,22 @@ export class TimeAdmission {
 
   /** Returns why a row of this time cannot be stored, and counts the refusal; undefined where the row can be stored. */
   findRefusal(seconds: number, nanos: number): string | undefined {
+    return this.#findOffClock(seconds, nanos) ?? this.#findDayRefusal(Math.floor(seconds / daySeconds));
+  }
+
+  #findDayRefusal(day: number): string | undefined {
+    if (day === this.#newestDay || this.#days.has(day)) {
+      this.#newestDay = day;
+      return undefined;
+    }
+    if (this.#days.size === batchDaysMax)
+      return `the batch already has rows of ${batchDaysMax} other days: send rows of fewer days at once`;
+    this.#days.add(day);
+    this.#newestDay = day;
+    return undefined;
+  }
+
+  #findOffClock(seconds: number, nanos: number): string | undefined {
     if (isBefore(seconds, nanos, this.#min)) {
       this.#counts.refusedBehind++;
       return this.#behindReason;

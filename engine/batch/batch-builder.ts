@@ -15,7 +15,7 @@ import {
   levelBytesMax,
   messageBytesMax,
 } from "../limits.ts";
-import { dayOf, timeInDay } from "../model/day.ts";
+import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
@@ -30,8 +30,6 @@ import { ScratchBytes } from "./scratch-bytes.ts";
  * needs.
  */
 let spareBuilder: ChunkBuilder | undefined;
-
-const daySeconds = 86_400;
 
 /** The rows of one day. */
 interface DayRows {

@@ -12,7 +12,7 @@ import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
 import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
 import { SeriesTable } from "../metrics/series-table.ts";
-import { dayOf, timeInDay } from "../model/day.ts";
+import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
 import type { Sample } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
@@ -24,8 +24,6 @@ import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 import { SeriesAdmission } from "./series-admission.ts";
 import { SeriesRanges } from "./series-ranges.ts";
-
-const daySeconds = 86_400;
 
 /** The admission policy, and what is known about active series. */
 export interface SampleBatchOptions extends AdmissionPolicy {

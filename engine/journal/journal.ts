@@ -144,23 +144,13 @@ export class Journal {
    */
   async removeSealedSegments(arrivalSealed: number): Promise<void> {
     this.#options.lock.check();
-    const now = this.#options.keyClock();
-    const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
-    for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
-    const expired = this.keys.expire(now);
-    if (sealed.length > 0 || expired.length > 0) {
-      this.#segments = this.#segments.filter((segment) => !sealed.includes(segment));
-      // The list is written first: a listed file that does not exist counts as lost.
-      await this.#writeSegmentList();
-      for (const { name } of sealed) await rm(this.#segmentPath(name), { force: true });
-      for (const name of expired) await rm(join(this.#options.dir, name), { force: true });
-    }
+    await this.#removeSegments(arrivalSealed);
     const active = this.#segments.at(-1);
     const isSealed =
       active !== undefined && this.#active?.endBytes !== 0 && active.arrivalMax <= arrivalSealed;
-    if (isSealed && this.#writing === undefined) {
-      await this.#runExclusively(this.#openSegment(journalSegmentBytes));
-    }
+    if (!isSealed || this.#writing !== undefined) return;
+    await this.#runExclusively(this.#openSegment(journalSegmentBytes));
+    await this.#removeSegments(arrivalSealed);
   }
 
   /** The batches that are acknowledged now. The caller closes the file descriptors. */
@@ -190,6 +180,20 @@ export class Journal {
     await unlessFull(
       writeShutdownRecord(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
     );
+  }
+
+  /** Removes sealed segments other than the newest, and key files whose keys have all expired. */
+  async #removeSegments(arrivalSealed: number): Promise<void> {
+    const now = this.#options.keyClock();
+    const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
+    for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
+    const expired = this.keys.expire(now);
+    if (sealed.length === 0 && expired.length === 0) return;
+    this.#segments = this.#segments.filter((segment) => !sealed.includes(segment));
+    // The list is written first: a listed file that does not exist counts as lost.
+    await this.#writeSegmentList();
+    for (const { name } of sealed) await rm(this.#segmentPath(name), { force: true });
+    for (const name of expired) await rm(join(this.#options.dir, name), { force: true });
   }
 
   #startFlush(): void {

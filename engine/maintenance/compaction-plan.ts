@@ -80,6 +80,11 @@ export function selectChunksToMerge(signal: Signal, chunks: readonly ChunkEntry[
   return undefined;
 }
 
+/** When the oldest rows of some parts were appended, in Unix milliseconds; infinite without parts. */
+export function findOldestAppend(parts: readonly MemtablePart[]): number {
+  return parts.reduce((least, { appendedMs }) => Math.min(least, appendedMs), Number.POSITIVE_INFINITY);
+}
+
 /** The longest runs of neighbours that all pass. */
 function findRuns<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
   const found: T[][] = [];

@@ -27,7 +27,7 @@ export async function recoverPartitions(
       const { dir } = partition;
       const task = { kind: "inspect", dir, day } as const;
       const { manifest, damage } = await maintenanceThread.run<InspectAnswer>(task);
-      partition.manifest = manifest;
+      catalog.setManifest(partition, manifest);
       arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
       for (const { where, problem } of damage) reportDamage(where, problem);
     }

@@ -6,6 +6,8 @@ import { existsSync, readdirSync } from "node:fs";
 
 /** Length of a day in nanoseconds. */
 export const dayNs = 86_400_000_000_000n;
+/** Length of a day in seconds. */
+export const daySeconds = 86_400;
 const dayMs = 86_400_000;
 /** The last day that a `Date` can hold. */
 export const daysMax = 100_000_000;

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
 import type { ChunkEntry, ChunkExtent } from "../chunk/chunk-entry.ts";
 import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-header.ts";
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, extentOf } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
-import { dayName } from "../model/day.ts";
+import { dayName, dayOf } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Signal } from "../model/signal.ts";
+import { type Signal, signals } from "../model/signal.ts";
+import { Turns } from "../threads/turns.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
 
@@ -30,31 +31,91 @@ export interface MemtablePart extends ChunkExtent {
 
 /** One UTC day of one signal: its sealed chunks, which the manifest names, and its parts in memory. */
 export interface Partition {
-  signal: Signal;
+  readonly signal: Signal;
   /** Days since 1970-01-01. */
-  day: number;
+  readonly day: number;
   /** The partition's folder, which need not exist yet. */
-  dir: string;
+  readonly dir: string;
+  /** Replaced by `Catalog.setManifest`; never changed in place. */
+  readonly manifest: Manifest;
+  readonly parts: readonly MemtablePart[];
+}
+
+interface StoredPartition extends Partition {
   manifest: Manifest;
   parts: MemtablePart[];
 }
 
+/** The partitions of one signal. */
+interface SignalPartitions {
+  readonly byDay: Map<number, StoredPartition>;
+  /** In ascending order of days. */
+  readonly list: StoredPartition[];
+  readonly counts: SignalCounts;
+}
+
+/** Counts of one signal. */
+export interface SignalCounts {
+  /** Sealed and unsealed rows (samples, for metrics). */
+  rows: number;
+  /** Rows in memory that are not sealed into chunks yet. */
+  unsealedRows: number;
+  chunks: number;
+  partitions: number;
+  /** Stored bytes of the sealed chunks. */
+  bytes: number;
+}
+
 export class Catalog {
-  /** By path inside the data folder. */
-  readonly #partitions = new Map<string, Partition>();
+  readonly #signals: Readonly<Record<Signal, SignalPartitions>>;
+  /** Partitions that have parts. */
+  readonly #unsealed = new Set<StoredPartition>();
   readonly #dir: string;
   readonly #arrivalTimes = new OldestArrivals();
+  #unsealedBytes = 0;
   #partNext = 1;
 
   /** `dir`: the data folder. */
   constructor(dir: string) {
     this.#dir = dir;
+    const each = signals.map((signal) => [signal, noPartitions()] as const);
+    this.#signals = Object.fromEntries(each) as Record<Signal, SignalPartitions>;
   }
 
-  /** Partitions of one signal, or of all. */
+  /** Partitions of one signal, or of all; those of each signal in ascending order of days. */
   partitions(signal?: Signal): Partition[] {
-    const all = [...this.#partitions.values()];
-    return signal === undefined ? all : all.filter((partition) => partition.signal === signal);
+    return signal === undefined
+      ? Object.values(this.#signals).flatMap(({ list }) => list)
+      : [...this.#signals[signal].list];
+  }
+
+  /** Partitions that have parts in memory. */
+  unsealedPartitions(): Partition[] {
+    return [...this.#unsealed];
+  }
+
+  /** Number of these partitions. */
+  get unsealedDays(): number {
+    return this.#unsealed.size;
+  }
+
+  /** Bytes of all parts in memory. */
+  get unsealedBytes(): number {
+    return this.#unsealedBytes;
+  }
+
+  /** Counts that are kept up to date, so that reading them costs nothing. */
+  counts(signal: Signal): Readonly<SignalCounts> {
+    return this.#signals[signal].counts;
+  }
+
+  /** Least arrival number of the rows in memory; infinite where there are none. */
+  get unsealedArrivalMin(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { parts } of this.#unsealed) {
+      for (const { arrivalMin } of parts) if (arrivalMin < least) least = arrivalMin;
+    }
+    return least;
   }
 
   /**
@@ -62,17 +123,42 @@ export class Catalog {
    * into it.
    */
   partition(signal: Signal, day: number): Partition {
-    const name = partitionPath(signal, day);
-    let partition = this.#partitions.get(name);
-    if (partition === undefined) {
-      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
-      this.#partitions.set(name, partition);
-    }
-    return partition;
+    return this.#partition(signal, day);
   }
 
-  remove({ signal, day }: Partition): void {
-    this.#partitions.delete(partitionPath(signal, day));
+  /** The partition of a signal and day; undefined where there is none. */
+  find(signal: Signal, day: number): Partition | undefined {
+    return this.#signals[signal].byDay.get(day);
+  }
+
+  remove(partition: Partition): void {
+    const { byDay, list, counts } = this.#signals[partition.signal];
+    const stored = byDay.get(partition.day);
+    if (stored === undefined) return;
+    this.replaceParts(stored, stored.parts, []);
+    this.setManifest(stored, emptyManifest(stored.day));
+    byDay.delete(stored.day);
+    list.splice(findDay(list, stored.day), 1);
+    counts.partitions--;
+  }
+
+  /** Sets what is sealed in a partition. */
+  setManifest(partition: Partition, manifest: Manifest): void {
+    const { counts } = this.#signals[partition.signal];
+    countChunks(counts, partition.manifest, -1);
+    countChunks(counts, manifest, 1);
+    (partition as StoredPartition).manifest = manifest;
+  }
+
+  /** Replaces parts of a partition: by larger ones that hold the same rows, or by none once their rows are sealed. */
+  replaceParts(partition: Partition, removed: readonly MemtablePart[], added: readonly MemtablePart[]): void {
+    const stored = partition as StoredPartition;
+    const gone = new Set(removed);
+    stored.parts = [...stored.parts.filter((part) => !gone.has(part)), ...added];
+    for (const part of removed) this.#countPart(stored, part, -1);
+    for (const part of added) this.#countPart(stored, part, 1);
+    if (stored.parts.length === 0) this.#unsealed.delete(stored);
+    else this.#unsealed.add(stored);
   }
 
   /** Adds the parts of a journal record. A part whose rows are sealed already, as after a restart, is left out. */
@@ -80,8 +166,8 @@ export class Catalog {
     const frame = isInSharedMemory(record.frame) ? record.frame : copyToSharedMemory(record.frame);
     for (const { day, bytes } of openBatch(frame)) {
       const part = this.createPart(day, bytes, record.arrivalBase, record.appendedMs);
-      const partition = this.partition(record.signal, day);
-      if (part.arrivalMin > partition.manifest.arrivalSealed) partition.parts.push(part);
+      const partition = this.#partition(record.signal, day);
+      if (part.arrivalMin > partition.manifest.arrivalSealed) this.#addPart(partition, part);
       this.#arrivalTimes.record(record.signal, part.arrivalMax, day, part.timeNsMin);
     }
   }
@@ -109,25 +195,22 @@ export class Catalog {
     return this.#arrivalTimes.oldestMs(signal, arrival);
   }
 
-  /** Every sealed chunk and part of a signal that may hold rows of [fromNs, toNs), newest first. */
-  findChunks(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
-    const refs: { ref: ChunkRef; timeNsMax: number }[] = [];
-    for (const partition of this.partitions(signal)) {
-      const { day, dir } = partition;
-      const range = clampToDay(fromNs, toNs, day);
-      const overlaps = (entry: { timeNsMin: number; timeNsMax: number }) =>
-        entry.timeNsMin < range.to && entry.timeNsMax >= range.from;
-      for (const entry of partition.manifest.chunks.filter(overlaps)) {
-        refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
-      }
-      for (const { id, rows, bytes, timeNsMin, timeNsMax, ...arrivals } of partition.parts.filter(overlaps)) {
-        const { arrivalBase, arrivalMin, arrivalMax } = arrivals;
-        const part = { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax };
-        refs.push({ ref: { kind: "part", signal, day, ...part }, timeNsMax });
-      }
+  /**
+   * Every sealed chunk and part of a signal that may hold rows of [fromNs, toNs), newest first, as of the call. Where
+   * they are many, other work runs while they are collected.
+   */
+  async findChunks(signal: Signal, fromNs: bigint, toNs: bigint): Promise<ChunkRef[]> {
+    const days = this.#findDays(signal, fromNs, toNs);
+    const found: ChunkRef[] = [];
+    const turns = new Turns();
+    for (const { partition, manifest, parts } of days) {
+      const range = clampToDay(fromNs, toNs, partition.day);
+      const refs = listChunks(partition, manifest, parts, range);
+      refs.sort((a, b) => extentOf(b).timeNsMax - extentOf(a).timeNsMax);
+      for (const ref of refs) found.push(ref);
+      if (turns.isOver) await turns.next();
     }
-    refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);
-    return refs.map(({ ref }) => ref);
+    return found;
   }
 
   /**
@@ -135,34 +218,133 @@ export class Catalog {
    * already.
    */
   quarantine(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
-    const partition = this.#partitions.get(partitionPath(signal, day));
+    const partition = this.find(signal, day);
     const entry = partition?.manifest.chunks.find(({ id }) => id === chunk);
     if (partition === undefined || entry === undefined) return undefined;
     const chunks = partition.manifest.chunks.filter(({ id }) => id !== chunk);
-    partition.manifest = { ...partition.manifest, chunks };
+    this.setManifest(partition, { ...partition.manifest, chunks });
     return entry;
   }
 
-  parts(): MemtablePart[] {
-    return this.partitions().flatMap((partition) => partition.parts);
-  }
-
-  /** Attribute keys of the days that a time range touches, as far as manifests and part headers list them. */
+  /**
+   * Attribute keys of the days that a time range touches, as far as manifests and part headers list them: those of the
+   * newest days where there are very many.
+   */
   attributeKeys(signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
     const keys = new Set<string>();
     let isWhole = true;
-    for (const { day, manifest, parts } of this.partitions(signal)) {
-      const range = clampToDay(fromNs, toNs, day);
-      if (range.from >= range.to) continue;
-      for (const key of manifest.attributeKeys) keys.add(key);
+    let visited = 0;
+    const add = (listed: readonly string[]) => {
+      for (const key of listed) keys.add(key);
+      visited += listed.length;
+    };
+    for (const { manifest, parts } of this.#findDays(signal, fromNs, toNs)) {
+      if (visited > visitedKeysMax) return { keys: [...keys], isWhole: false };
+      add(manifest.attributeKeys);
       isWhole &&= manifest.moreKeys !== true;
       for (const { attributeKeys } of parts) {
-        for (const key of attributeKeys.keys) keys.add(key);
+        add(attributeKeys.keys);
         isWhole &&= attributeKeys.isWhole;
       }
     }
     return { keys: [...keys], isWhole };
   }
+
+  #partition(signal: Signal, day: number): StoredPartition {
+    const { byDay, list, counts } = this.#signals[signal];
+    const known = byDay.get(day);
+    if (known !== undefined) return known;
+    const dir = join(this.#dir, partitionPath(signal, day));
+    const partition: StoredPartition = { signal, day, dir, manifest: emptyManifest(day), parts: [] };
+    byDay.set(day, partition);
+    list.splice(findDay(list, day), 0, partition);
+    counts.partitions++;
+    return partition;
+  }
+
+  /** Adds one part in place: with many small parts, copying the list each time would take quadratic time. */
+  #addPart(partition: StoredPartition, part: MemtablePart): void {
+    partition.parts.push(part);
+    this.#countPart(partition, part, 1);
+    this.#unsealed.add(partition);
+  }
+
+  #countPart({ signal }: Partition, { rows, bytes }: MemtablePart, times: 1 | -1): void {
+    const { counts } = this.#signals[signal];
+    counts.rows += times * rows;
+    counts.unsealedRows += times * rows;
+    this.#unsealedBytes += times * bytes.byteLength;
+  }
+
+  /** The days that a range touches as they are now, newest first. */
+  #findDays(signal: Signal, fromNs: bigint, toNs: bigint): DayContent[] {
+    if (fromNs >= toNs) return [];
+    const { list } = this.#signals[signal];
+    const days: DayContent[] = [];
+    const dayMin = dayOf(fromNs);
+    for (let i = findDay(list, dayOf(toNs - 1n) + 1) - 1; i >= 0 && list[i]!.day >= dayMin; i--) {
+      const partition = list[i]!;
+      days.push({ partition, manifest: partition.manifest, parts: [...partition.parts] });
+    }
+    return days;
+  }
+}
+
+/** What a partition held at one moment. */
+interface DayContent {
+  partition: Partition;
+  manifest: Manifest;
+  parts: readonly MemtablePart[];
+}
+
+/** Names in lists of attribute keys that one call visits, the same name on many days included. */
+const visitedKeysMax = 500_000;
+
+function noPartitions(): SignalPartitions {
+  const counts = { rows: 0, unsealedRows: 0, chunks: 0, partitions: 0, bytes: 0 };
+  return { byDay: new Map(), list: [], counts };
+}
+
+/** Index of the first partition that is not before a day. */
+function findDay(list: readonly Partition[], day: number): number {
+  let [from, to] = [0, list.length];
+  // Most searches and nearly all new days are at the end.
+  if (to > 0 && list[to - 1]!.day < day) return to;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (list[middle]!.day < day) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function countChunks(counts: SignalCounts, { chunks }: Manifest, times: 1 | -1): void {
+  for (const { rows, bytes } of chunks) {
+    counts.rows += times * rows;
+    counts.bytes += times * bytes;
+  }
+  counts.chunks += times * chunks.length;
+}
+
+/** References to the chunks and parts that overlap a range of one day. */
+function listChunks(
+  { signal, day, dir }: Partition,
+  manifest: Manifest,
+  parts: readonly MemtablePart[],
+  range: { from: number; to: number },
+): ChunkRef[] {
+  const refs: ChunkRef[] = [];
+  for (const entry of manifest.chunks) {
+    if (entry.timeNsMin < range.to && entry.timeNsMax >= range.from)
+      refs.push({ kind: "sealed", signal, day, dir, entry });
+  }
+  for (const part of parts) {
+    if (part.timeNsMin >= range.to || part.timeNsMax < range.from) continue;
+    const { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax } = part;
+    const extent = { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax };
+    refs.push({ kind: "part", signal, day, id, bytes, arrivalBase, ...extent });
+  }
+  return refs;
 }
 
 /** Path of a partition inside the data folder. */

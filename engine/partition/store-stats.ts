@@ -2,23 +2,11 @@
 
 import type { DamageReport } from "../model/damage-report.ts";
 import { type Signal, signals } from "../model/signal.ts";
-import type { Catalog, Partition } from "./catalog.ts";
-
-/** Counts of one signal. */
-export interface SignalStats {
-  /** Sealed and unsealed rows (samples, for metrics). */
-  rows: number;
-  /** Rows in memory that are not sealed into chunks yet. */
-  unsealedRows: number;
-  chunks: number;
-  partitions: number;
-  /** Stored bytes of the sealed chunks. */
-  bytes: number;
-}
+import type { Catalog, SignalCounts } from "./catalog.ts";
 
 /** Counts over all signals, and of each signal. */
-export interface StoreStats extends SignalStats {
-  signals: Record<Signal, SignalStats>;
+export interface StoreStats extends SignalCounts {
+  signals: Record<Signal, SignalCounts>;
   /** Bytes of the parts in memory. */
   unsealedBytes: number;
   journalBytes: number;
@@ -31,23 +19,11 @@ export interface StoreStats extends SignalStats {
 }
 
 /** Counts from the catalog; no file is read. */
-export function countStored(catalog: Catalog): Pick<StoreStats, "signals"> & SignalStats {
-  const each = signals.map((signal) => [signal, countPartitions(catalog.partitions(signal))] as const);
-  return {
-    ...countPartitions(catalog.partitions()),
-    signals: Object.fromEntries(each) as StoreStats["signals"],
-  };
-}
-
-function countPartitions(partitions: readonly Partition[]): SignalStats {
-  const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
-  const parts = partitions.flatMap((partition) => partition.parts);
-  const unsealedRows = parts.reduce((sum, { rows }) => sum + rows, 0);
-  return {
-    rows: chunks.reduce((sum, { rows }) => sum + rows, unsealedRows),
-    unsealedRows,
-    chunks: chunks.length,
-    partitions: partitions.length,
-    bytes: chunks.reduce((sum, { bytes }) => sum + bytes, 0),
-  };
+export function countStored(catalog: Catalog): Pick<StoreStats, "signals"> & SignalCounts {
+  const each = signals.map((signal) => [signal, { ...catalog.counts(signal) }] as const);
+  const all = { rows: 0, unsealedRows: 0, chunks: 0, partitions: 0, bytes: 0 };
+  for (const [, counts] of each) {
+    for (const name of Object.keys(all) as (keyof SignalCounts)[]) all[name] += counts[name];
+  }
+  return { ...all, signals: Object.fromEntries(each) as StoreStats["signals"] };
 }

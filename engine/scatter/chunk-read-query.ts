@@ -9,7 +9,7 @@ export async function* readChunks(
   { catalog, threads, control }: QueryContext,
   { signal, fromNs, toNs, steps }: ScanQuery,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  for (const chunk of catalog.findChunks(signal, fromNs, toNs).reverse()) {
+  for (const chunk of (await catalog.findChunks(signal, fromNs, toNs)).reverse()) {
     const thread = threads[threadOfChunk(chunk, threads.length)]!;
     const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
     const answer = await runWithin<ReadAnswer>(thread, task);

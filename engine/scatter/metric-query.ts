@@ -258,7 +258,7 @@ function numberLists(
 export async function countStoredSeries(context: ScatterContext, tables: ActiveSeriesTables): Promise<void> {
   const { catalog, threads } = context;
   const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
-  for (const chunk of catalog.findChunks("metrics", fromNs, toNs)) {
+  for (const chunk of await catalog.findChunks("metrics", fromNs, toNs)) {
     await threads[0]!.run<void>({ kind: "census", chunk, tables });
   }
 }

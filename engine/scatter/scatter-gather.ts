@@ -131,7 +131,7 @@ export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damag
   ask: (chunks: ChunkRef[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
   for (;;) {
-    const chunks = catalog.findChunks(signal, fromNs, toNs);
+    const chunks = await catalog.findChunks(signal, fromNs, toNs);
     const answers = chunks.length === 0 ? [] : await ask(chunks);
     const damaged = answers.flatMap((answer) => answer.damaged);
     if (damaged.length === 0) return answers;
@@ -148,10 +148,7 @@ function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]
       const task = { kind: "templates", chunks, control } as const;
       return (await askScanThreads<ListedTemplates[]>(threads, task)).flat();
     },
-    chunksIn: (dir) => {
-      const partition = catalog.partitions().find((each) => each.dir === dir);
-      return new Set(partition?.manifest.chunks.map(chunkIdentity));
-    },
+    chunksIn: ({ signal, day }) => new Set(catalog.find(signal, day)?.manifest.chunks.map(chunkIdentity)),
   });
 }
 

@@ -17,7 +17,7 @@ export interface TemplateSource {
   /** Leaves out chunks that have no templates or are damaged. */
   list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
   /** The identities (`chunkIdentity`) of the chunks that the partition in a folder has now. */
-  chunksIn: (dir: string) => ReadonlySet<string>;
+  chunksIn: (partition: Pick<SealedChunkRef, "signal" | "day">) => ReadonlySet<string>;
 }
 
 /** Number of chunks in one listing. The templates of a chunk take some hundred kilobytes. */
@@ -117,11 +117,12 @@ export class TemplateSummaries {
    * been merged away.
    */
   async #add(
-    { dir, entry }: SealedChunkRef,
+    ref: SealedChunkRef,
     listed: ListedTemplates | undefined,
     { chunksIn }: TemplateSource,
     pause: YieldThread,
   ): Promise<boolean> {
+    const { dir, entry } = ref;
     const day = this.#days.get(dir) ?? { templates: new DayTemplates(), usedMs: performance.now() };
     this.#days.set(dir, day);
     const { templates } = day;
@@ -129,7 +130,7 @@ export class TemplateSummaries {
       await templates.add(listed, pause);
       return true;
     }
-    if (listed !== undefined && templates.isMostlyGone(chunksIn(dir))) {
+    if (listed !== undefined && templates.isMostlyGone(chunksIn(ref))) {
       this.#days.delete(dir);
       return false;
     }

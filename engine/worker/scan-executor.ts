@@ -1,5 +1,4 @@
 /** Carries out scan tasks on one thread: a scan thread, or the query thread for what is small or needs no column. */
-import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -35,6 +34,7 @@ import { DaySummaries } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
 import { type TemplateSource, TemplateSummaries } from "../summary/template-summaries.ts";
+import { Turns } from "../threads/turns.ts";
 
 /** Tasks that each thread does for its own chunks; the query thread tries them first without reading columns. */
 export type RowTask = SearchTask | AggregateTask | FieldCountTask;
@@ -145,10 +145,8 @@ export class ScanExecutor {
 
 /** Lets other work of the thread run where the scan has worked for `turnMs`. */
 function yieldWhenDue(): YieldThread {
-  let since = performance.now();
+  const turns = new Turns(turnMs);
   return async () => {
-    if (performance.now() - since < turnMs) return;
-    await setImmediate();
-    since = performance.now();
+    if (turns.isOver) await turns.next();
   };
 }

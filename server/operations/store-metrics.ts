@@ -1,12 +1,12 @@
 /** Metrics of the store and of the process. */
 
-import { type SignalStats, type State, type Store, signals } from "../../engine/index.ts";
+import { type SignalCounts, type State, type Store, signals } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
 /** Registers metrics of the store and the process, which are read at each scrape. */
 export function registerStoreMetrics(metrics: Metrics, store: Store, state: State): void {
   const stats = cacheFor(1_000, () => store.stats());
-  const count = (name: string, help: string, read: (stats: SignalStats) => number) => {
+  const count = (name: string, help: string, read: (stats: SignalCounts) => number) => {
     metrics.gauge(name, help, () => signals.map((signal) => [{ signal }, read(stats().signals[signal])]));
   };
   count("svc_store_rows", "Rows in the store, by signal.", ({ rows }) => rows);

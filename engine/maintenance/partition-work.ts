@@ -1,0 +1,222 @@
+/**
+ * The background work on one partition: compacting and sealing its parts, merging and removing its chunks. Decisions and
+ * the catalog are on the store's thread; the maintenance thread carries the work out.
+ */
+import type { DamagedChunk } from "../chunk/chunk-ref.ts";
+import { Failure } from "../failure.ts";
+import { mergeChunksMin } from "../limits.ts";
+import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
+import type { Manifest } from "../partition/manifest.ts";
+import type { WorkerThread } from "../threads/worker-thread.ts";
+import { fullChunkRows } from "./compact-parts.ts";
+import {
+  findOldestAppend,
+  groupPartsToSeal,
+  isLastChunkDeferred,
+  selectChunksToMerge,
+  selectPartsToCompact,
+} from "./compaction-plan.ts";
+import type { EncoderThreads } from "./encoder-threads.ts";
+import type {
+  CollectGarbageTask,
+  ConfirmSealTask,
+  InspectAnswer,
+  MaintenanceTask,
+  MergeAnswer,
+  MergeTask,
+  SealTask,
+} from "./maintenance-task.ts";
+
+export interface PartitionWorkOptions {
+  catalog: Catalog;
+  worker: WorkerThread<MaintenanceTask>;
+  encoders: EncoderThreads;
+  /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
+  queriesEnded: () => Promise<void>;
+  /** Makes the query thread and the scan threads close a partition's files and drop its columns. */
+  closePartition: (dir: string) => Promise<void>;
+  /** Hides a damaged chunk from searches and reports it. */
+  quarantine: (chunk: DamagedChunk) => void;
+  reportDamage: (where: string, problem: string) => void;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** A shorter time than this is too short to estimate the rate of rows from. */
+const rateSecondsMin = 0.1;
+
+export class PartitionWork {
+  readonly #options: PartitionWorkOptions;
+  /** Partitions whose last seal failed, or is running. What it has stored is not known. */
+  readonly #failedSeals = new Set<Partition>();
+  /** Partitions whose chunks have changed since nothing was found to merge in them. */
+  readonly #toMerge: Set<Partition>;
+
+  constructor(options: PartitionWorkOptions) {
+    this.#options = options;
+    const partitions = options.catalog.partitions();
+    this.#toMerge = new Set(partitions.filter(({ manifest }) => manifest.chunks.length >= mergeChunksMin));
+  }
+
+  /** Partitions in which there may be something to merge. */
+  partitionsToMerge(): Partition[] {
+    return [...this.#toMerge];
+  }
+
+  /**
+   * Finds out what the last seal of a partition left on disk, where it failed. Without this, rows that it did store
+   * would be sealed a second time, together with rows that came later.
+   */
+  async confirmSeal(partition: Partition): Promise<void> {
+    if (!this.#failedSeals.has(partition)) return;
+    const { dir, day } = partition;
+    const manifest = await this.#runRepairing<Manifest>(partition, async () => ({
+      ...{ kind: "confirm-seal", dir, day },
+      arrivalSealed: partition.manifest.arrivalSealed,
+    }));
+    if (manifest.arrivalSealed > partition.manifest.arrivalSealed) {
+      this.#setManifest(partition, manifest);
+      const sealed = partition.parts.filter((part) => part.arrivalMax <= manifest.arrivalSealed);
+      this.#options.catalog.replaceParts(partition, sealed, []);
+    }
+    this.#failedSeals.delete(partition);
+  }
+
+  /**
+   * Seals the parts of a partition. With `fullChunksOnly`, a small last chunk stays unsealed if there are others to
+   * seal.
+   */
+  async seal(partition: Partition, { fullChunksOnly }: { fullChunksOnly: boolean }): Promise<void> {
+    const { catalog, encoders } = this.#options;
+    const groups = groupPartsToSeal(partition.signal, partition.parts);
+    if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups)) groups.pop();
+    const sealed = groups.flat();
+    if (sealed.length === 0) return;
+    const { dir, day } = partition;
+    const arrivalSealed = sealed.reduce((most, part) => Math.max(most, part.arrivalMax), 0);
+    this.#failedSeals.add(partition);
+    const manifest = await this.#runRepairing<Manifest>(partition, async () => {
+      const chunks = await encoders.encode(partition.signal, groups);
+      return { kind: "seal", dir, day, chunks, arrivalSealed };
+    });
+    this.#setManifest(partition, manifest);
+    catalog.replaceParts(partition, sealed, []);
+    this.#failedSeals.delete(partition);
+  }
+
+  async compactParts(partition: Partition): Promise<void> {
+    const { worker, catalog } = this.#options;
+    const { signal } = partition;
+    const small = selectPartsToCompact(signal, partition.parts);
+    if (small === undefined || this.#isSealNear(partition)) return;
+    const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+    const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
+    const appendedMs = findOldestAppend(small);
+    const larger: MemtablePart[] = compacted.map((bytes) =>
+      catalog.createPart(partition.day, bytes, 0, appendedMs),
+    );
+    catalog.replaceParts(partition, small, larger);
+  }
+
+  async merge(partition: Partition): Promise<void> {
+    const { queriesEnded, quarantine } = this.#options;
+    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks);
+    if (chunks === undefined) {
+      this.#toMerge.delete(partition);
+      return;
+    }
+    const { signal, dir, day } = partition;
+    const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
+    const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
+    this.#setManifest(partition, manifest);
+    for (const chunk of damaged) quarantine(chunk);
+    await queriesEnded();
+    await this.#collectGarbage(partition, merged);
+  }
+
+  /** Removes chunks, once no query reads them any more. */
+  async removeChunks(partition: Partition, chunks: number[]): Promise<void> {
+    const { catalog, queriesEnded } = this.#options;
+    const removed = new Set(chunks);
+    const kept = partition.manifest.chunks.filter(({ id }) => !removed.has(id));
+    catalog.setManifest(partition, { ...partition.manifest, chunks: kept });
+    await queriesEnded();
+    await this.#collectGarbage(partition, chunks);
+  }
+
+  /** Removes a partition with its folder. */
+  async remove(partition: Partition): Promise<void> {
+    const { worker, catalog, queriesEnded, closePartition } = this.#options;
+    catalog.remove(partition);
+    this.#toMerge.delete(partition);
+    this.#failedSeals.delete(partition);
+    await queriesEnded();
+    await closePartition(partition.dir);
+    await worker.run<void>({ kind: "drop", dir: partition.dir });
+  }
+
+  /** Removes chunks that no query reads any more. */
+  async #collectGarbage(partition: Partition, chunks: number[]): Promise<void> {
+    const { dir, day } = partition;
+    const task = async () => ({ kind: "collect-garbage", dir, day, chunks }) as const;
+    await this.#runRepairing<Manifest>(partition, task);
+  }
+
+  /**
+   * Returns whether rows come so fast that they fill a chunk within a second. Compacting them now would encode them
+   * twice.
+   */
+  #isSealNear({ signal, parts }: Partition): boolean {
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+    const oldestMs = parts.reduce((least, part) => Math.min(least, part.appendedMs), this.#options.now());
+    const seconds = Math.max(rateSecondsMin, (this.#options.now() - oldestMs) / 1000);
+    return rows * (1 + 1 / seconds) >= fullChunkRows(signal);
+  }
+
+  /**
+   * Runs a task on a partition. Where the worker finds the partition's tree or manifest damaged, the partition is
+   * repaired; then the task is made anew and run a second time.
+   */
+  async #runRepairing<T>(
+    partition: Partition,
+    makeTask: () => Promise<SealTask | ConfirmSealTask | MergeTask | CollectGarbageTask>,
+  ): Promise<T> {
+    const run = async () => {
+      const task = await makeTask();
+      return this.#options.worker.run<T>(task, task.kind === "seal" ? task.chunks : undefined);
+    };
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+      await this.#repair(partition, error.message);
+      return run();
+    }
+  }
+
+  async #repair(partition: Partition, cause: string): Promise<void> {
+    const { worker, closePartition, reportDamage } = this.#options;
+    const { dir, day } = partition;
+    const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
+    reportDamage(dir, cause);
+    for (const { where, problem } of damage) reportDamage(where, problem);
+    this.#setManifest(partition, manifest);
+    await closePartition(dir);
+  }
+
+  /** Takes over a manifest that the maintenance thread has written. */
+  #setManifest(partition: Partition, manifest: Manifest): void {
+    this.#options.catalog.setManifest(partition, removeQuarantined(manifest, partition.manifest));
+    this.#toMerge.add(partition);
+  }
+}
+
+/**
+ * The manifest as the worker wrote it, without chunks that are quarantined in memory: the manifest on disk still names
+ * those.
+ */
+function removeQuarantined(next: Manifest, current: Manifest): Manifest {
+  const known = new Set(current.chunks.map(({ id }) => id));
+  const chunks = next.chunks.filter(({ id }) => known.has(id) || id >= current.chunkNext);
+  return { ...next, chunks };
+}
