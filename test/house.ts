@@ -38,7 +38,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     lmdb: ["files"],
     journal: ["files", "model"],
     partition: ["batch", "chunk", "files", "journal", "lmdb", "model", "threads"],
-    state: ["files", "lmdb", "model"],
+    state: ["files", "lmdb", "model", "threads"],
     // How a query is answered.
     filter: ["chunk", "column", "extract", "kernels", "model", "plan", "regexp", "template", "vector"],
     summary: ["chunk", "filter", "model", "plan", "regexp", "template", "vector"],

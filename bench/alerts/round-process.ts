@@ -21,10 +21,8 @@ rmSync(stateDir, { recursive: true, force: true });
 const state = await openState(stateDir);
 const admin: Caller = { role: "admin", groups: [] } as unknown as Caller;
 const alerts = Array.from({ length: plan.alerts }, (_, i) => {
-  return [
-    `a${i}`,
-    { value: makeBenchAlert(i, plan.rowsPerBucket), revision: "1", updatedBy: admin },
-  ] as const;
+  const value = { value: makeBenchAlert(i, plan.rowsPerBucket), revision: "1", updatedBy: admin };
+  return { id: `a${i}`, value };
 });
 const alerting = new Alerting({
   store,

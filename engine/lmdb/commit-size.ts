@@ -4,9 +4,11 @@
  * `mdb_page_flush`), which may end the process.
  *
  * The reservation is zeros written after the file's last page. It is not reliable on a file system that stores zeros as
- * holes or that copies on write.
+ * holes or that copies on write. A large commit writes no zeros where the file system has far more space than it needs:
+ * that would double what is written.
  */
-import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, statfsSync, write, writeSync } from "node:fs";
+import { promisify } from "node:util";
 import { countOverflowPages, type Meta } from "./page.ts";
 
 /** One key of a commit. */
@@ -23,6 +25,11 @@ const wordBytes = 8;
 /** How much of a reservation is kept for the next commit. */
 const keptBytes = 2 ** 20;
 const zeros = Buffer.alloc(2 ** 20);
+/** A reservation up to this size is always written. */
+const writtenBytes = 4 * 2 ** 20;
+/** Free space beside a large commit at which other processes cannot fill the disk before the commit ends. */
+const freeBytesMin = 2 ** 30;
+const writeAsync = promisify(write);
 
 /**
  * Upper bound of the pages that a commit appends to the file: all that it writes, as if it could reuse no free page.
@@ -49,6 +56,7 @@ export function commitPagesMax(meta: Meta, changes: readonly KeyChange[], pageBy
  * memory, so that a damaged meta page cannot make it cut off data.
  */
 export class CommitReservation {
+  readonly #file: string;
   readonly #fd: number;
   readonly #pageBytes: number;
   /** End of the newest commit's last page, as a length of the file. */
@@ -58,6 +66,7 @@ export class CommitReservation {
 
   /** `meta`: the newest, and audited. */
   constructor(file: string, meta: Meta, pageBytes: number) {
+    this.#file = file;
     this.#fd = openSync(file, "r+");
     this.#pageBytes = pageBytes;
     this.#dataEndBytes = (meta.lastPage + 1) * pageBytes;
@@ -65,18 +74,28 @@ export class CommitReservation {
   }
 
   /** Reserves that many pages. Throws the system's error (`ENOSPC`, …) and then leaves the file as it was. */
-  reserve(pages: number): void {
+  async reserve(pages: number): Promise<void> {
     const before = this.#fileBytes();
     const end = this.#dataEndBytes + pages * this.#pageBytes;
     try {
-      for (let at = before; at < end; ) {
-        at += writeSync(this.#fd, zeros, 0, Math.min(zeros.length, end - at), at);
+      if (end - before <= zeros.length) {
+        for (let at = before; at < end; ) at += writeSync(this.#fd, zeros, 0, end - at, at);
+      } else if (end - before <= writtenBytes || !this.#hasPlenty(end - before)) {
+        for (let at = before; at < end; ) {
+          const length = Math.min(zeros.length, end - at);
+          at += (await writeAsync(this.#fd, zeros, 0, length, at)).bytesWritten;
+        }
       }
     } catch (error) {
       ftruncateSync(this.#fd, before);
       throw error;
     }
     this.#reservedEndBytes = Math.max(before, end);
+  }
+
+  #hasPlenty(bytes: number): boolean {
+    const { bavail, bsize } = statfsSync(this.#file);
+    return bavail * bsize > freeBytesMin + 2 * bytes;
   }
 
   /** Call it after a commit. Frees unused space. `meta`: that commit's, or undefined where it cannot be read. */

@@ -216,7 +216,7 @@ class WriteEnvironment extends ReadEnvironment {
   async #write(changes: Changes): Promise<void> {
     const pages = this.#checkChanges(changes);
     try {
-      this.#reservation.reserve(pages);
+      await this.#reservation.reserve(pages);
     } catch (error) {
       throw toDiskFullFailure(error, this.dir, changes);
     }

@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
 import type { DamageReport } from "../model/damage-report.ts";
+import { Turns } from "../threads/turns.ts";
 import {
   copyNames,
   encodeValues,
@@ -41,7 +42,11 @@ export interface StateChange {
   value: Json | undefined;
 }
 
-type StateEntry = readonly [id: string, value: Json];
+export interface StateEntry {
+  readonly id: string;
+  /** Frozen. Parsed when it is first read. */
+  readonly value: Json;
+}
 
 /** Tables of JSON values by id. Reads come from memory; writes are durable when they resolve. */
 export interface State {
@@ -54,7 +59,7 @@ export interface State {
    * until the table changes.
    */
   list(table: string): readonly StateEntry[];
-  /** The number of entries that `list` returns; it parses no values. */
+  /** The number of entries that `list` returns. */
   count(table: string): number;
   /**
    * Applies all changes or none. When it resolves, they are on disk and visible to `get`. Throws Failure "input" where
@@ -77,6 +82,38 @@ export interface StateSnapshot {
   values(): Iterable<[key: Uint8Array, frame: Uint8Array]>;
   /** Approximate size of these values in bytes: the length of the first copy's data file. */
   bytes: number;
+}
+
+/**
+ * Changes of one commit, unless a single write has more. The calling thread checks and copies each of them in one turn,
+ * some 30 µs a change.
+ */
+const commitChangesMax = 512;
+
+/** Changes of a table up to which its sorted list is changed in place of being sorted anew. */
+const patchedMax = 16;
+
+/** A sorted list of entries after these records were written. */
+function patchList(list: readonly StateEntry[], records: readonly StoredRecord[]): readonly StateEntry[] {
+  const patched = [...list];
+  for (const record of records) {
+    const at = findPlace(patched, record.id);
+    const known = patched[at]?.id === record.id ? 1 : 0;
+    if (record.status === "value") patched.splice(at, known, record);
+    else patched.splice(at, known);
+  }
+  return patched;
+}
+
+/** Index of the first entry whose id is not less. */
+function findPlace(list: readonly StateEntry[], id: string): number {
+  let [from, to] = [0, list.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (list[middle]!.id < id) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /**
@@ -203,26 +240,21 @@ class MirroredState implements StoredState {
     const known = this.#lists.get(table);
     if (known !== undefined) return known;
     const records = [...(this.#tables.get(table)?.values() ?? [])];
-    const present = records.filter(({ status }) => status === "value");
-    const list = present
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map(({ id, value }): StateEntry => [id, value]);
+    const list = records.filter(({ status }) => status === "value").sort((a, b) => (a.id < b.id ? -1 : 1));
     this.#lists.set(table, list);
     return list;
   }
 
   count(table: string): number {
-    let count = 0;
-    for (const { status } of this.#tables.get(table)?.values() ?? []) if (status === "value") count++;
-    return count;
+    return this.list(table).length;
   }
 
   async write(changes: readonly StateChange[]): Promise<void> {
     for (const { table, id } of changes) toRecordKey(table, id);
+    if (this.#closed) throw new Error(`${this.#dir} is closed`);
     const pendingChanges = changes.map(({ table, id, value }) => {
       return { table, id, json: value === undefined ? undefined : JSON.stringify(value) };
     });
-    if (this.#closed) throw new Error(`${this.#dir} is closed`);
     await new Promise<void>((resolve, reject) => {
       this.#pendingWrites.push({ changes: pendingChanges, resolve, reject });
       this.#committing ??= this.#commitWaiting();
@@ -251,8 +283,7 @@ class MirroredState implements StoredState {
 
   async #commitWaiting(): Promise<void> {
     while (this.#pendingWrites.length > 0) {
-      const writes = this.#pendingWrites;
-      this.#pendingWrites = [];
+      const writes = this.#takeWrites();
       try {
         await this.#commitAll(writes.flatMap((write) => write.changes));
         for (const { resolve } of writes) resolve();
@@ -263,11 +294,23 @@ class MirroredState implements StoredState {
     this.#committing = undefined;
   }
 
+  /** Takes the writes of the next commit from those that wait: at least one. */
+  #takeWrites(): PendingWrite[] {
+    let changes = 0;
+    const end = this.#pendingWrites.findIndex((write, i) => {
+      changes += write.changes.length;
+      return i > 0 && changes > commitChangesMax;
+    });
+    return this.#pendingWrites.splice(0, end < 0 ? this.#pendingWrites.length : end);
+  }
+
   async #commitAll(changes: readonly PendingChange[]): Promise<void> {
     const commit = this.#commit + 1;
     const values = new Map<string, EncodedRecord>();
     const changed = new Map<string, StoredRecord>();
+    const turns = new Turns();
     for (const { table, id, json } of changes) {
+      if (turns.isOver) await turns.next();
       const name = toRecordName(table, id);
       if (json === undefined && !this.#records.has(name) && !values.has(name)) continue;
       const status = json === undefined ? "deleted" : "value";
@@ -287,7 +330,12 @@ class MirroredState implements StoredState {
     for (const [name, record] of changed) {
       this.#records.set(name, record);
       this.#openTable(record).set(record.id, record);
-      this.#lists.delete(record.table);
+    }
+    for (const [table, records] of Map.groupBy(changed.values(), (record) => record.table)) {
+      const list = this.#lists.get(table);
+      if (list === undefined) continue;
+      if (records.length > patchedMax) this.#lists.delete(table);
+      else this.#lists.set(table, patchList(list, records));
     }
   }
 

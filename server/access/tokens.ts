@@ -73,8 +73,8 @@ export class Tokens {
   constructor(state: State, now: () => number) {
     this.#state = state;
     this.#now = now;
-    for (const [id, value] of state.list(table)) this.#records.set(id, recordOf(id, value));
-    for (const [id, ms] of state.list(usesTable)) {
+    for (const { id, value } of state.list(table)) this.#records.set(id, recordOf(id, value));
+    for (const { id, value: ms } of state.list(usesTable)) {
       if (this.#records.has(id) && typeof ms === "number") this.#usedAtMs.set(id, ms);
     }
   }

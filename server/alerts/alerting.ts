@@ -21,10 +21,7 @@ interface AlertSources {
    * Returns all configured alerts; the list is the same object until one of them changes. Each change of an alert gives
    * it another revision. The queries of an alert run with the rights of `updatedBy`, the caller who saved it last.
    */
-  alerts: () => readonly (readonly [
-    id: string,
-    stored: { value: Alert; revision: string; updatedBy: Caller },
-  ])[];
+  alerts: () => readonly { id: string; value: { value: Alert; revision: string; updatedBy: Caller } }[];
   alertCount: () => number;
 }
 
@@ -168,7 +165,9 @@ export class Alerting {
     const deleted = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
     let turnMs = performance.now();
-    for (const [id, { value, revision, updatedBy }] of alerts) {
+    for (const entry of alerts) {
+      const { id } = entry;
+      const { value, revision, updatedBy } = entry.value;
       deleted.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);

@@ -9,9 +9,9 @@ const table = "investigation-requests";
 /** The newest requests are kept, up to `investigationRequestsMax`. */
 export function investigationRequests(state: State): FireSubscriber {
   const requestedAtMs = (value: Json) => (value as { requestedAtMs: number }).requestedAtMs;
-  const stored = state.list(table).toSorted(([, a], [, b]) => requestedAtMs(a) - requestedAtMs(b));
+  const stored = state.list(table).toSorted((a, b) => requestedAtMs(a.value) - requestedAtMs(b.value));
   /** Fire ids, the oldest first. */
-  const kept = new Set(stored.map(([id]) => id));
+  const kept = new Set(stored.map(({ id }) => id));
   return {
     prepare: ({ firstSeen, nowMs }) => {
       const changes = firstSeen

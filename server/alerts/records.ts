@@ -21,7 +21,7 @@ export class AlertRecords {
 
   constructor(state: State) {
     this.#state = state;
-    const fires = state.list(fireTable).map(([, value]) => value as unknown as Fire);
+    const fires = state.list(fireTable).map(({ value }) => value as unknown as Fire);
     fires.sort((a, b) => (a.resolvedAtMs ?? 0) - (b.resolvedAtMs ?? 0));
     for (const { id, alertId, resolvedAtMs } of fires)
       if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
@@ -29,7 +29,7 @@ export class AlertRecords {
 
   /** The stored states of all alerts. Throws an Error if a later version of svc wrote one. */
   states(): [alertId: string, state: AlertState][] {
-    return this.#state.list(stateTable).map(([id, value]) => [id, readStoredState(id, value as never)]);
+    return this.#state.list(stateTable).map(({ id, value }) => [id, readStoredState(id, value as never)]);
   }
 
   /** A window whose stored value is damaged counts as absent: its buckets are read again. */
@@ -44,7 +44,7 @@ export class AlertRecords {
   }
 
   windowIds(): string[] {
-    return this.#state.list(windowTable).map(([id]) => id);
+    return this.#state.list(windowTable).map(({ id }) => id);
   }
 
   windowChange(id: string, window: Window | undefined): StateChange {
@@ -57,7 +57,7 @@ export class AlertRecords {
 
   /** The stored fires of an alert, the newest first. */
   fires(alertId: string): Fire[] {
-    const all = this.#state.list(fireTable).map(([, value]) => value as unknown as Fire);
+    const all = this.#state.list(fireTable).map(({ value }) => value as unknown as Fire);
     return all.filter((fire) => fire.alertId === alertId).sort((a, b) => b.firedAtMs - a.firedAtMs);
   }
 

@@ -66,7 +66,7 @@ export class Audit {
   /** Moves the entries that an earlier process left in the state. */
   constructor(options: AuditOptions) {
     this.#options = options;
-    for (const [id, value] of options.state.list(table)) {
+    for (const { id, value } of options.state.list(table)) {
       this.#ids = Math.max(this.#ids, Number.parseInt(id, 10) + 1);
       this.#pending.set(id, value as unknown as AuditEntry);
     }

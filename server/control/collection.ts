@@ -28,6 +28,13 @@ export interface CollectionOptions<T> {
   titleOf(value: T): string;
 }
 
+/** A resource in a list. */
+export interface CollectionEntry<T> {
+  readonly id: string;
+  /** Parsed when it is first read. */
+  readonly value: Stored<T>;
+}
+
 export class Collection<T> {
   readonly #options: CollectionOptions<T>;
   /** The last write under way of each id. */
@@ -52,8 +59,8 @@ export class Collection<T> {
   }
 
   /** All resources in the order of their ids. Returns the same list until one of them changes. */
-  list(): readonly (readonly [id: string, stored: Stored<T>])[] {
-    return this.#options.state.list(this.#options.table) as unknown as [string, Stored<T>][];
+  list(): readonly CollectionEntry<T>[] {
+    return this.#options.state.list(this.#options.table) as unknown as CollectionEntry<T>[];
   }
 
   /**
@@ -116,7 +123,7 @@ export class Collection<T> {
 }
 
 export function valuesOf<T>(collection: Collection<T>): T[] {
-  return collection.list().map(([, { value }]) => value);
+  return collection.list().map((entry) => entry.value.value);
 }
 
 export function etagOf({ revision }: Stored<unknown>): string {

@@ -188,7 +188,7 @@ function makeWebhookKind(
     hideSecrets: hideWebhookSecrets,
     extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
     checkUnused: (id, by) => {
-      for (const [alertId, stored] of alerts.list()) {
+      for (const { id: alertId, value: stored } of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
         const which = scope.canSee(by, "alerts", stored)
           ? `the alert ${JSON.stringify(alertId)}`

@@ -270,11 +270,11 @@ function list<T>(
 ): Reply {
   const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString();
   const all = kind.collection.list();
-  const first = after === null ? 0 : all.findIndex(([id]) => id > after);
+  const first = after === null ? 0 : all.findIndex(({ id }) => id > after);
   const items: string[] = [];
   let characters = 0;
   let last = "";
-  for (const [id, stored] of first < 0 ? [] : all.slice(first)) {
+  for (const { id, value: stored } of first < 0 ? [] : all.slice(first)) {
     if (!context.scope.canSee(caller, kind.plural, stored)) continue;
     if (items.length === limit || characters > pageCharactersMax) return pageReply(kind, items, last);
     const text = JSON.stringify(

@@ -3,8 +3,8 @@
 import type { ExclusionRule } from "../model/exclusion.ts";
 import { type SharedJson, shareJson } from "./shared-memory-json.ts";
 
-/** Rules by id. A rule that does not change must stay the same object. */
-export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<ExclusionRule, "id"> }])[];
+/** The list and each of its rules are the same objects as long as they do not change. */
+export type StoredRules = readonly { id: string; value: { value: Omit<ExclusionRule, "id"> } }[];
 
 /** Shares the current rules. Each body is decoded under one state of them. */
 export class SharedRules {
@@ -18,13 +18,15 @@ export class SharedRules {
 
   get shared(): SharedJson {
     const rules = this.#read();
-    const isUnchanged =
-      rules.length === this.#lastRules.length &&
-      rules.every(([, stored], i) => stored === this.#lastRules[i]![1]);
-    if (!isUnchanged) {
-      this.#lastRules = rules;
-      this.#shared = shareJson(rules.map(([id, { value }]) => ({ ...value, id })));
+    if (!isSame(rules, this.#lastRules)) {
+      this.#shared = shareJson(rules.map(({ id, value }) => ({ ...value.value, id })));
     }
+    this.#lastRules = rules;
     return this.#shared;
   }
+}
+
+function isSame(rules: StoredRules, others: StoredRules): boolean {
+  if (rules === others) return true;
+  return rules.length === others.length && rules.every(({ value }, i) => value === others[i]!.value);
 }

@@ -5,7 +5,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
-import type { Silence, SilenceExpression } from "../model/silence.ts";
+import type { SilenceExpression } from "../model/silence.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { AddressGuard } from "./address-guard.ts";
 import { type EmailOptions, emailSender } from "./email.ts";
@@ -13,7 +13,7 @@ import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
 import { pagerDutySender } from "./pager-duty.ts";
 import type { Outcome, Senders } from "./sender.ts";
-import { isSilenced } from "./silence.ts";
+import { isSilenced, SilencesByAlert, type StoredSilence } from "./silence.ts";
 import { slackSender } from "./slack.ts";
 import { webhookSender } from "./webhook.ts";
 
@@ -35,7 +35,8 @@ export interface NotifySettings {
 /** Access to the webhooks and silences that are configured now. */
 interface NotifierSources {
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
+  /** The same list until a silence changes. */
+  silences: () => readonly StoredSilence[];
 }
 
 export interface NotifierOptions {
@@ -70,6 +71,7 @@ export interface SilenceSummary {
 
 export class Notifier {
   readonly outbox: Outbox;
+  #silences = new SilencesByAlert([]);
   readonly #options: NotifierOptions;
 
   constructor(options: NotifierOptions) {
@@ -107,22 +109,28 @@ export class Notifier {
 
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy(instance: AlertInstance): string | undefined {
-    const nowMs = this.#options.now();
-    const { sources, canSilence } = this.#options;
-    return sources.silences().find(([, { value, updatedBy }]) => {
-      return isSilenced(value, instance, nowMs) && canSilence(updatedBy, instance.alertId);
-    })?.[0];
+    const { now, canSilence } = this.#options;
+    return this.#silencesAbout(instance.alertId).find(({ value: { value, updatedBy } }) => {
+      return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId);
+    })?.id;
   }
 
   /** The silences that are in force now and may cover some or all instances of an alert. */
   silencesOf(alertId: string): SilenceSummary[] {
     const nowMs = this.#options.now();
-    return this.#options.sources.silences().flatMap(([id, { value }]) => {
-      const { match, ...silence } = value;
+    return this.#silencesAbout(alertId).flatMap(({ id, value }) => {
+      const { match, ...silence } = value.value;
       if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
       const { comment = "", endsAt } = silence;
       return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
     });
+  }
+
+  /** The silences that may cover instances of an alert at some time. */
+  #silencesAbout(alertId: string): readonly StoredSilence[] {
+    const silences = this.#options.sources.silences();
+    if (this.#silences.list !== silences) this.#silences = new SilencesByAlert(silences);
+    return this.#silences.about(alertId);
   }
 
   /** Sends a test message. Closes the PagerDuty incident that it opens. */
@@ -156,8 +164,8 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
       onGone: (id) => {
         const value = sources.webhook(id)?.revision;
         // Those that were deleted since are forgotten.
-        const deleted = state.list(goneTable).filter(([other]) => sources.webhook(other) === undefined);
-        const changes = [...deleted.map(([other]) => other), id].map((each) => {
+        const deleted = state.list(goneTable).filter(({ id: other }) => sources.webhook(other) === undefined);
+        const changes = [...deleted.map((each) => each.id), id].map((each) => {
           return { table: goneTable, id: each, value: each === id ? value : undefined };
         });
         state.write(changes).catch((error: unknown) => {

@@ -56,7 +56,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     this.#options = options;
     const moment = this.#moment();
-    const stored = options.state.list(table).map(([, value]) => readNotification(value, moment.wallMs));
+    const stored = options.state.list(table).map(({ value }) => readNotification(value, moment.wallMs));
     stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
     const ageMsMax = waitingAgeMsMax - waitingMsMin;
     for (const notification of stored) {

@@ -126,7 +126,8 @@ async function readNumbers(dir: string) {
   for (const [batch, count] of samples) {
     if (count !== samplesOf(seed, batch).length) problems.push(`of samples ${batch} there are ${count}`);
   }
-  if (JSON.stringify(state.list("left")) !== JSON.stringify(state.list("right")))
+  const textOf = (table: string) => JSON.stringify(state.list(table).map(({ id, value }) => [id, value]));
+  if (textOf("left") !== textOf("right"))
     problems.push("a write to the state is half there");
   const keyed = contents.batches.find(({ batch }) => keyOf(seed, batch) !== undefined)!.batch;
   const again = await store.append(signalOf(keyed), rowsOf(seed, keyed), { key: keyOf(seed, keyed)! });
@@ -137,7 +138,7 @@ async function readNumbers(dir: string) {
     problems,
     batches: new Set(contents.batches.map(({ batch }) => batch)),
     samples: new Set(samples.keys()),
-    setting: Math.max(0, ...state.list("left").map(([, value]) => value as number)),
+    setting: Math.max(0, ...state.list("left").map(({ value }) => value as number)),
   };
 }
 

@@ -67,7 +67,7 @@ function apply(model: Model, changes: readonly StateChange[]): void {
 function expectSame(state: State, model: Model): void {
   for (const table of ["tokens", "alerts"]) {
     const entries = [...(model.get(table) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
-    expect(state.list(table)).toEqual(entries);
+    expect(state.list(table).map(({ id, value }) => [id, value])).toEqual(entries);
     for (const [id, value] of entries) expect(state.get(table, id)).toEqual(value);
     expect(state.get(table, "never written")).toBeUndefined();
   }
@@ -194,7 +194,7 @@ describe("the state", () => {
       expect(
         state
           .list("entries")
-          .map(([id]) => Number(id))
+          .map(({ id }) => Number(id))
           .sort((a, b) => b - a),
       ).toEqual(expected);
       await state.close();
@@ -293,7 +293,7 @@ describe("damage", () => {
     expect(state.damage.length).toBe(1);
     await state.close();
     state = await openState(path);
-    expect(state.list("tokens").map(([id]) => id)).toEqual(["one", "three", "two"]);
+    expect(state.list("tokens").map(({ id }) => id)).toEqual(["one", "three", "two"]);
     await state.close();
   });
 
@@ -313,12 +313,12 @@ describe("damage", () => {
       expect(state.get("tokens", "kept")).toBe("k");
       await state.close();
       state = await openState(join(disk, "state"));
-      expect(state.list("tokens")).toEqual([["kept", "k"]]);
+      expect(state.list("tokens")).toMatchObject([{ id: "kept", value: "k" }]);
       rmSync(join(disk, "ballast"));
       await state.write([{ table: "tokens", id: "room", value: "r".repeat(100_000) }]);
       await state.close();
       state = await openState(join(disk, "state"));
-      expect(state.list("tokens").map(([id]) => id)).toEqual(["kept", "room"]);
+      expect(state.list("tokens").map(({ id }) => id)).toEqual(["kept", "room"]);
       await state.close();
     } finally {
       spawnSync("umount", [disk]);

@@ -49,8 +49,9 @@ export class Process implements State {
     return this.#disk.tables.get(table)?.size ?? 0;
   }
 
-  list(table: string): [id: string, value: Json][] {
-    return [...(this.#disk.tables.get(table) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+  list(table: string): { id: string; value: Json }[] {
+    const entries = [...(this.#disk.tables.get(table) ?? [])].map(([id, value]) => ({ id, value }));
+    return entries.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async write(changes: readonly StateChange[]): Promise<void> {

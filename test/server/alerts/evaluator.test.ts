@@ -273,7 +273,7 @@ test("a fire asks for an investigation exactly once", async () => {
       .fires("a")
       .map(({ id }) => id)
       .sort(),
-  ).toEqual(world.state.list("investigation-requests").map(([id]) => id));
+  ).toEqual(world.state.list("investigation-requests").map(({ id }) => id));
 });
 
 test("evaluations are explained", async () => {
@@ -293,7 +293,8 @@ test("of alerts that ask the same, only those to which something happens are sto
   const world = await worldWith(alertOf("quiet", "q", [ruleOf({ above: 100 })]), alertOf("loud", "q"));
   fill(world, "q", "x", [1, 1, 1, 9, 9, 9]);
   await world.runUntil(startMs + minute + judged);
-  const stored = () => Object.fromEntries(world.state.list("alert-states"));
+  const stored = () =>
+    Object.fromEntries(world.state.list("alert-states").map(({ id, value }) => [id, value]));
   const before = stored();
   await world.runUntil(startMs + 6 * minute + judged);
   const after = stored();
@@ -311,12 +312,14 @@ test("a state of version 1 is taken up where it was, one of a later version is r
   const world = await worldWith(alertOf("a", "q"));
   fill(world, "q", "x", [9, 9, 9, 1]);
   await world.runUntil(startMs + minute + judged);
-  const [[, state]] = world.state.list("alert-states") as unknown as [[string, Record<string, unknown>]];
+  const [{ value: state }] = world.state.list("alert-states") as unknown as [
+    { value: Record<string, unknown> },
+  ];
   const { version: _, window: __, ...first } = state;
   const old = { ...first, throughMs: startMs + minute, windowBuckets: 3, buckets: [] };
   await world.state.write([
     { table: "alert-states", id: "a", value: old as never },
-    { table: "alert-windows", id: world.state.list("alert-windows")[0]![0], value: undefined },
+    { table: "alert-windows", id: world.state.list("alert-windows")[0]!.id, value: undefined },
   ]);
   world.open();
   await world.evaluator.upsert(alertOf("a", "q"));
@@ -340,7 +343,7 @@ test("a query that hangs holds no stop up", async () => {
 
 test("fires of deleted alerts are bounded, whether they are deleted now or while the server is down", async () => {
   const { state } = new World(startMs);
-  const fires = () => state.list("alert-fires").map(([, value]) => value as unknown as Fire);
+  const fires = () => state.list("alert-fires").map(({ value }) => value as unknown as Fire);
   const records = new AlertRecords(state);
   const alerts = Array.from({ length: deletedAlertsFiresMax / resolvedFiresMax + 2 }, (_, i) => `a${i}`);
   for (const [at, alertId] of alerts.entries()) {
@@ -370,6 +373,6 @@ test("requests for investigations are bounded: the oldest go", async () => {
   subscriber = investigationRequests(state);
   await request(subscriber, "last", investigationRequestsMax + 2);
   expect(state.list("investigation-requests")).toHaveLength(investigationRequestsMax);
-  const ids = new Set(state.list("investigation-requests").map(([id]) => id));
+  const ids = new Set(state.list("investigation-requests").map(({ id }) => id));
   expect(["0", "1", "2", "3", "last"].filter((id) => ids.has(id))).toEqual(["3", "last"]);
 });

@@ -66,7 +66,7 @@ test(`kill -9 loses no transition and sends none under two ids (SVC_SEED=${seed}
 
   const state = await openState(dir);
   onTestFinished(() => state.close());
-  const fires = state.list("alert-fires").map(([, value]) => value as unknown as Fire);
+  const fires = state.list("alert-fires").map(({ value }) => value as unknown as Fire);
   const { gaps } = state.get("alert-clock", "alive") as unknown as { gaps: [number, number][] };
   const isLost = (ms: number) => gaps.some(([from, to]) => from < ms + minute && to > ms);
   for (const alert of sceneAlerts) {

@@ -108,7 +108,7 @@ export class World {
   }
 
   messages(): EventMessage<AlertEvent>[] {
-    return this.state.list("sent").map(([, value]) => value as unknown as EventMessage<AlertEvent>);
+    return this.state.list("sent").map(({ value }) => value as unknown as EventMessage<AlertEvent>);
   }
 
   /** "fired a", "resolved a recovered": what was told, in its order; `a` is the label `name`. */
