@@ -53,4 +53,5 @@ export type {
   StoreOptions,
 } from "./store-options.ts";
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
+export { Turns } from "./threads/turns.ts";
 export { type TextVector, textAt } from "./vector/text.ts";

@@ -10,6 +10,7 @@ import type { MaintenanceScheduler } from "../maintenance/maintenance-scheduler.
 import type { Catalog, Partition } from "../partition/catalog.ts";
 import { type Manifest, readManifest } from "../partition/manifest.ts";
 import type { StateSnapshot, StoredState } from "../state/state.ts";
+import { Turns } from "../threads/turns.ts";
 import { WorkerThread } from "../threads/worker-thread.ts";
 import type { BackupReadTask } from "./backup-reader.ts";
 import { type BackupItem, encodeItem } from "./backup-stream.ts";
@@ -126,7 +127,9 @@ export class Backup {
     yield* encodeItem({ kind: "state" });
     let frames: Uint8Array[] = [];
     let bytes = 0;
+    const turns = new Turns();
     for (const [, frame] of this.#snapshot.state.values()) {
+      if (turns.isOver) await turns.next();
       frames.push(frame);
       bytes += frame.byteLength;
       if (bytes < recordsBytes) continue;

@@ -90,11 +90,15 @@ const nativeOptions: RootDatabaseOptions & { batchStartThreshold: number } = {
 };
 
 /**
- * Opens the environment in `dir`. Opening it for writing audits its trees (see `auditPageTree`) and creates it where it
- * is missing. Throws Failure "damage" where the file cannot be read or the audit fails, and "disk-full".
+ * Opens the environment in `dir`. Opening it for writing audits its trees (see `auditPageTree`), unless the caller has
+ * just done that, and creates it where it is missing. Throws Failure "damage" where the file cannot be read or the audit
+ * fails, and "disk-full".
  */
-export function openEnvironment(dir: string, options: { readOnly: boolean }): LmdbEnvironment {
-  return options.readOnly ? new ReadEnvironment(dir) : new WriteEnvironment(dir);
+export function openEnvironment(
+  dir: string,
+  options: { readOnly: boolean; isAudited?: boolean },
+): LmdbEnvironment {
+  return options.readOnly ? new ReadEnvironment(dir) : new WriteEnvironment(dir, options.isAudited);
 }
 
 /** Creates a new environment with these values in `dir`, and replaces an existing one. Throws Failure "disk-full". */
@@ -179,11 +183,11 @@ class WriteEnvironment extends ReadEnvironment {
   /** Resolves when the newest write has ended, with or without success. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(dir: string) {
+  constructor(dir: string, isAudited = false) {
     createDataFile(dir);
     super(dir);
     try {
-      auditFolder(dir);
+      if (!isAudited) auditFolder(dir);
       const meta = this.file.readNewestMeta();
       this.#reservation = new CommitReservation(this.file.file, meta, this.file.pageBytes);
     } catch (error) {

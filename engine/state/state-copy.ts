@@ -13,8 +13,8 @@ import { auditDataFile, type PageTreeEntry, reportUnreadable } from "../lmdb/pag
 import { salvageFrames } from "../lmdb/salvage.ts";
 import {
   decodeRecord,
-  encodeRecord,
   encodeSummary,
+  makeRecord,
   nameOfKey,
   type StateSummary,
   type StoredRecord,
@@ -163,7 +163,7 @@ function checkSummary(copy: StateCopy): void {
   copy.summary = summary?.value as StateSummary | undefined;
   for (const name of copy.damaged) copy.problems.push(`the value of ${toDisplayName(name)} is not whole`);
   if (copy.problems.length > 0) return;
-  const { records, checksums } = summarize(copy.records);
+  const { records, checksums } = summarize([...copy.records.values()]);
   copy.isIntact =
     copy.summary !== undefined &&
     summary?.commit === copy.commit &&
@@ -173,10 +173,10 @@ function checkSummary(copy: StateCopy): void {
 }
 
 /** The summary of a copy with these records. */
-export function summarize(records: ReadonlyMap<string, StoredRecord>): StateSummary {
+export function summarize(records: readonly StoredRecord[]): StateSummary {
   let checksums = 0;
-  for (const { checksum } of records.values()) checksums += checksum;
-  return { records: records.size, checksums };
+  for (const { checksum } of records) checksums += checksum;
+  return { records: records.length, checksums };
 }
 
 /** Takes an intact copy of the newest commit, or else the newest record of each name from all copies. */
@@ -208,8 +208,7 @@ function markLostRecords(copies: readonly StateCopy[], { records, commit }: Comm
   for (const name of new Set(copies.flatMap((copy) => [...copy.damaged]))) {
     if (name === summaryName || copies.some((copy) => copy.found.has(name))) continue;
     const [table, id] = [name.slice(0, name.indexOf("\0")), name.slice(name.indexOf("\0") + 1)];
-    const lost = { table, id, commit, status: "lost", value: null } as const;
-    records.set(name, { ...lost, checksum: encodeRecord(lost).frame.readUInt32LE(4) });
+    records.set(name, makeRecord({ table, id, commit, status: "lost" }, "null").stored);
     losses.push(`${toDisplayName(name)} is lost`);
   }
   return losses;
@@ -221,7 +220,7 @@ function markLostRecords(copies: readonly StateCopy[], { records, commit }: Comm
 export async function replaceCopy(dir: string, copy: StateCopy, state: MergedState): Promise<void> {
   const path = join(dir, copy.name);
   rmSync(`${path}.new`, { recursive: true, force: true });
-  await fillEnvironment(`${path}.new`, encodeValues(state));
+  await fillEnvironment(`${path}.new`, encodeValues([...state.records.values()], state.commit));
   if (copy.exists) {
     rmSync(`${path}.damaged`, { recursive: true, force: true });
     if (copy.isIntact) rmSync(path, { recursive: true });
@@ -232,9 +231,12 @@ export async function replaceCopy(dir: string, copy: StateCopy, state: MergedSta
 }
 
 /** Keys and frames of a copy with these records: the records and its summary. */
-export function* encodeValues({ records, commit }: CommittedRecords): Iterable<[Uint8Array, Uint8Array]> {
-  for (const record of records.values()) {
-    const { key, frame } = encodeRecord(record);
+export function* encodeValues(
+  records: readonly StoredRecord[],
+  commit: number,
+): Iterable<[Uint8Array, Uint8Array]> {
+  for (const record of records) {
+    const { key, frame } = record.encode();
     yield [key, frame];
   }
   const { key, frame } = encodeSummary(summarize(records), commit);

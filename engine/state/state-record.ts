@@ -22,6 +22,8 @@ export interface StateRecord {
 export interface StoredRecord extends StateRecord {
   /** Checksum of its frame. */
   checksum: number;
+  /** Encodes it as it was stored. Does not parse the value. */
+  encode(): EncodedRecord;
 }
 
 /** What a copy of the state must hold. It is a record itself, of the table "", and is written with every commit. */
@@ -61,10 +63,6 @@ export function nameOfKey(key: Uint8Array): string | undefined {
 export interface EncodedRecord {
   key: Buffer;
   frame: Buffer;
-}
-
-export function encodeRecord({ value, ...head }: StateRecord): EncodedRecord {
-  return encodeJson(head, JSON.stringify(value));
 }
 
 type RecordHead = Omit<StateRecord, "value">;
@@ -121,6 +119,11 @@ class DecodedRecord implements StoredRecord {
     this.#json = json;
   }
 
+  encode(): EncodedRecord {
+    const { table, id, commit, status } = this;
+    return encodeJson({ table, id, commit, status }, this.#json?.toString() ?? JSON.stringify(this.#value));
+  }
+
   get value(): Json {
     if (this.#json !== undefined) {
       this.#value = deepFreeze(JSON.parse(this.#json.toString()) as Json);
@@ -132,7 +135,7 @@ class DecodedRecord implements StoredRecord {
 
 export function encodeSummary(summary: StateSummary, commit: number): EncodedRecord {
   const value = { records: summary.records, checksums: summary.checksums };
-  return encodeRecord({ table: "", id: summaryId, commit, status: "value", value });
+  return encodeJson({ table: "", id: summaryId, commit, status: "value" }, JSON.stringify(value));
 }
 
 function deepFreeze<T extends Json>(value: T): T {

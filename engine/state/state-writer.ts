@@ -8,6 +8,8 @@ export type StateValues = ReadonlyMap<string, EncodedRecord>;
 
 interface CopyWriter {
   dir: string;
+  /** True where its tree was audited, or written anew, when the state was opened. */
+  isAudited: boolean;
   /** Opened by the first write. */
   environment: LmdbEnvironment | undefined;
   /** Records that the other copy has and this one does not yet. */
@@ -17,8 +19,8 @@ interface CopyWriter {
 export class StateWriter {
   readonly #copies: readonly CopyWriter[];
 
-  constructor(dirs: readonly string[]) {
-    this.#copies = dirs.map((dir) => ({ dir, environment: undefined, pending: new Map() }));
+  constructor(copies: readonly Pick<CopyWriter, "dir" | "isAudited">[]) {
+    this.#copies = copies.map((copy) => ({ ...copy, environment: undefined, pending: new Map() }));
   }
 
   /**
@@ -43,7 +45,7 @@ export class StateWriter {
 /** Writes what is pending and the values to one copy. Returns the error instead of throwing it. */
 async function writeCopy(copy: CopyWriter, values: StateValues): Promise<Error | undefined> {
   try {
-    copy.environment ??= openEnvironment(copy.dir, { readOnly: false });
+    copy.environment ??= openEnvironment(copy.dir, { readOnly: false, isAudited: copy.isAudited });
     await copy.environment.write((to) => {
       for (const { key, frame } of copy.pending.values()) to.put(key, frame);
       for (const { key, frame } of values.values()) to.put(key, frame);

@@ -88,7 +88,7 @@ export interface StateSnapshot {
  * Changes of one commit, unless a single write has more. The calling thread checks and copies each of them in one turn,
  * some 30 µs a change.
  */
-const commitChangesMax = 512;
+const commitChangesMax = 256;
 
 /** Changes of a table up to which its sorted list is changed in place of being sorted anew. */
 const patchedMax = 16;
@@ -150,12 +150,14 @@ export async function openState(
     if (copy.isIntact && copy.commit === merged.commit && !dropped) continue;
     try {
       await replaceCopy(dir, copy, merged);
+      copy.isIntact = true;
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
       damage.push({ where, problem: `it could not be made anew: ${error.message}` });
     }
   }
-  return new MirroredState(dir, merged, damage, checkFolder);
+  const audited = copies.map(({ name, isIntact }) => ({ dir: join(dir, name), isAudited: isIntact }));
+  return new MirroredState(dir, merged, { damage, checkFolder, writer: new StateWriter(audited) });
 }
 
 /**
@@ -166,8 +168,7 @@ async function createCopies(dir: string): Promise<void> {
   const unfinished = `${dir}.new`;
   await rm(unfinished, { recursive: true, force: true });
   await makeFolder(unfinished);
-  const empty = { records: new Map(), commit: 0 };
-  for (const name of copyNames) await fillEnvironment(join(unfinished, name), encodeValues(empty));
+  for (const name of copyNames) await fillEnvironment(join(unfinished, name), encodeValues([], 0));
   await syncFolder(unfinished);
   await rename(unfinished, dir);
   await syncFolder(dirname(dir));
@@ -192,6 +193,12 @@ interface PendingWrite {
   reject: (reason: Error) => void;
 }
 
+interface MirrorOptions {
+  damage: DamageReport[];
+  checkFolder: () => void;
+  writer: StateWriter;
+}
+
 /** The state in memory, mirrored in two copies on disk. */
 class MirroredState implements StoredState {
   readonly damage: DamageReport[];
@@ -212,19 +219,14 @@ class MirroredState implements StoredState {
   #committing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(
-    dir: string,
-    { records, commit }: MergedState,
-    damage: DamageReport[],
-    checkFolder: () => void,
-  ) {
+  constructor(dir: string, { records, commit }: MergedState, { damage, checkFolder, writer }: MirrorOptions) {
     this.#dir = dir;
     this.#checkFolder = checkFolder;
+    this.#writer = writer;
     this.damage = damage;
     this.#records = records;
     this.#commit = commit;
-    this.#summary = summarize(records);
-    this.#writer = new StateWriter(copyNames.map((name) => join(dir, name)));
+    this.#summary = summarize([...records.values()]);
     for (const record of records.values()) this.#openTable(record).set(record.id, record);
   }
 
@@ -262,11 +264,11 @@ class MirroredState implements StoredState {
   }
 
   snapshot(): StateSnapshot {
-    const records = new Map(this.#records);
+    const records = [...this.#records.values()];
     const commit = this.#commit;
     const file = join(this.#dir, copyNames[0], "data.mdb");
     const bytes = existsSync(file) ? statSync(file).size : 0;
-    return { values: () => encodeValues({ records, commit }), bytes };
+    return { values: () => encodeValues(records, commit), bytes };
   }
 
   async close(): Promise<void> {
@@ -282,7 +284,10 @@ class MirroredState implements StoredState {
   }
 
   async #commitWaiting(): Promise<void> {
+    const turns = new Turns();
     while (this.#pendingWrites.length > 0) {
+      // Those whose writes were committed have gone on in this turn.
+      if (turns.isOver) await turns.next();
       const writes = this.#takeWrites();
       try {
         await this.#commitAll(writes.flatMap((write) => write.changes));

@@ -1,6 +1,6 @@
 /** Alerting of one server: keeps the evaluator in step with the configured alerts, and gives its queries the store. */
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
-import type { State, Store } from "../../engine/index.ts";
+import { type State, type Store, Turns } from "../../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../../query/index.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -50,8 +50,6 @@ const syncEveryMs = 500;
 const alertsAwaitedMax = 1_000;
 /** Longest time that a start waits until all alerts are loaded. */
 const beginMsMax = 100;
-/** Loading alerts yields to the event loop after this time. */
-const turnMsMax = 10;
 
 /** The evaluator of a server's alerts, together with the loop that applies changes of the configuration to it. */
 export class Alerting {
@@ -164,7 +162,7 @@ export class Alerting {
     if (alerts === this.#synced) return;
     const deleted = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
-    let turnMs = performance.now();
+    const turns = new Turns();
     for (const entry of alerts) {
       const { id } = entry;
       const { value, revision, updatedBy } = entry.value;
@@ -182,9 +180,8 @@ export class Alerting {
       // A failure is thrown at the end, by `Promise.all`. Until then it must not count as an unhandled rejection.
       upserted.catch(() => undefined);
       changed.push(upserted);
-      if (performance.now() - turnMs < turnMsMax) continue;
-      await setImmediate();
-      turnMs = performance.now();
+      if (!turns.isOver) continue;
+      await turns.next();
       if (!this.#isClosed) continue;
       // The loop ends early: alerts that it has not reached are not deleted.
       deleted.clear();

@@ -25,6 +25,8 @@ export interface CollectionOptions<T> {
   table: string;
   /** Singular name of the kind: `alert`. */
   name: string;
+  /** How many there may be. */
+  sizeMax: number;
   titleOf(value: T): string;
 }
 
@@ -71,6 +73,7 @@ export class Collection<T> {
     return this.#serialize(id, async () => {
       const before = this.get(id);
       checkIfMatch(before, write.ifMatch);
+      if (before === undefined) this.#checkRoom();
       const nowMs = this.#options.now();
       const stored: Stored<T> = {
         value: make(before),
@@ -94,6 +97,16 @@ export class Collection<T> {
       await this.#commit(id, "deleted", before, write);
       return true;
     });
+  }
+
+  /** Throws Refusal 409 where there are as many resources as are kept. */
+  #checkRoom(): void {
+    const { name, sizeMax } = this.#options;
+    if (this.size < sizeMax) return;
+    throw new Refusal(
+      409,
+      `there are ${sizeMax.toLocaleString("en")} of kind ${name}, the most that are kept: delete one first`,
+    );
   }
 
   async #commit(
@@ -122,9 +135,18 @@ export class Collection<T> {
   }
 }
 
-export function valuesOf<T>(collection: Collection<T>): T[] {
-  return collection.list().map((entry) => entry.value.value);
+/** The values of a collection in the order of their ids: the same list until one of them changes. */
+export function valuesOf<T>(collection: Collection<T>): readonly T[] {
+  const list = collection.list();
+  const known = valuesOfList.get(list) as T[] | undefined;
+  if (known !== undefined) return known;
+  const values = list.map((entry) => entry.value.value);
+  valuesOfList.set(list, values);
+  return values;
 }
+
+/** Requests read the same few collections again and again. */
+const valuesOfList = new WeakMap<object, unknown[]>();
 
 export function etagOf({ revision }: Stored<unknown>): string {
   return `"${revision}"`;

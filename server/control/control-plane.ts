@@ -1,7 +1,7 @@
 /** The control plane: stored resources, tokens, who may see and change them, and their API. */
 
 import * as z from "zod";
-import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
+import { type LogRow, type Signal, type State, type Step, Turns } from "../../engine/index.ts";
 import type { Visibility } from "../access/alert-visibility.ts";
 import { AuthorizationScope } from "../access/authorization-scope.ts";
 import { filterSteps, filterStore } from "../access/filtered-store.ts";
@@ -17,7 +17,7 @@ import { type Caller, rateLimitKeyOf, type User } from "../model/caller.ts";
 import { strictObject } from "../model/schema.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
-import { valuesOf } from "./collection.ts";
+import { type Collection, valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
 import type { Collections } from "./resource-kinds.ts";
@@ -102,6 +102,7 @@ export function openControl(options: ControlOptions): Control {
     },
     run: () => {
       timer = setInterval(storeUses, tokenUsesStoredMs);
+      void parseAll([collections.groups, collections.telemetryRules, collections.resourceRules]);
     },
     close: async () => {
       clearInterval(timer);
@@ -109,6 +110,17 @@ export function openControl(options: ControlOptions): Control {
       await storeUses();
     },
   };
+}
+
+/** Parses in turns what the first request of a restricted caller would otherwise parse in one. */
+async function parseAll(collections: readonly Collection<unknown>[]): Promise<void> {
+  const turns = new Turns();
+  for (const collection of collections) {
+    for (const entry of collection.list()) {
+      void entry.value;
+      if (turns.isOver) await turns.next();
+    }
+  }
 }
 
 function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {

@@ -26,6 +26,7 @@ import {
   restoreAlertSecrets,
   restoreWebhookSecrets,
 } from "./hidden-secrets.ts";
+import { ingestionRulesMax, resourcesMax } from "./limits.ts";
 import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
 
 /** The collection of each kind. */
@@ -33,8 +34,13 @@ export type Collections = ReturnType<typeof openCollections>;
 
 /** Opens the collection of every kind. */
 export function openCollections(state: State, audit: Audit, now: () => number) {
-  const of = <T>(table: string, name: string, titleOf: (value: T) => string | undefined) =>
-    new Collection<T>({ state, audit, now, table, name, titleOf: (value) => titleOf(value) ?? "" });
+  const of = <T>(
+    table: string,
+    name: string,
+    titleOf: (value: T) => string | undefined,
+    sizeMax = resourcesMax,
+  ) =>
+    new Collection<T>({ state, audit, now, table, name, sizeMax, titleOf: (value) => titleOf(value) ?? "" });
   return {
     alerts: of<Alert>("alerts", "alert", ({ metadata }) => metadata.name),
     dashboards: of<Dashboard>("dashboards", "dashboard", ({ metadata }) => metadata.title),
@@ -43,7 +49,7 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
     groups: of<Group>("groups", "group", ({ name }) => name),
     telemetryRules: of<TelemetryRule>("telemetry-rules", "telemetryRule", titleOrId),
     resourceRules: of<ResourceRule>("resource-rules", "resourceRule", titleOrId),
-    ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId),
+    ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId, ingestionRulesMax),
     silences: of<Silence>("silences", "silence", ({ id }) => id),
   };
 }

@@ -127,8 +127,7 @@ async function readNumbers(dir: string) {
     if (count !== samplesOf(seed, batch).length) problems.push(`of samples ${batch} there are ${count}`);
   }
   const textOf = (table: string) => JSON.stringify(state.list(table).map(({ id, value }) => [id, value]));
-  if (textOf("left") !== textOf("right"))
-    problems.push("a write to the state is half there");
+  if (textOf("left") !== textOf("right")) problems.push("a write to the state is half there");
   const keyed = contents.batches.find(({ batch }) => keyOf(seed, batch) !== undefined)!.batch;
   const again = await store.append(signalOf(keyed), rowsOf(seed, keyed), { key: keyOf(seed, keyed)! });
   if (!again.duplicate) problems.push(`batch ${keyed} was taken a second time`);
