@@ -23,7 +23,7 @@ export const groupShape = strictObject({
 /** A group of users and tokens. */
 export type Group = z.infer<typeof groupShape>;
 
-const telemetryGrant = strictObject({
+export const telemetryGrantShape = strictObject({
   signals: listOf(z.enum(ruleSignals)),
   /** All expressions must hold; without any, all rows do. */
   match: strictObject({
@@ -34,7 +34,7 @@ const telemetryGrant = strictObject({
 });
 
 /** What one telemetry rule allows to read of some signals. */
-export type TelemetryGrant = z.infer<typeof telemetryGrant>;
+export type TelemetryGrant = z.infer<typeof telemetryGrantShape>;
 
 /**
  * What all rules share. Without `cluster`, a rule holds for rows and resources of every cluster, and for those without
@@ -49,12 +49,12 @@ const bound = {
 
 export const telemetryRuleShape = z
   .discriminatedUnion("type", [
-    strictObject({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrant) }),
+    strictObject({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrantShape) }),
     strictObject({
       type: z.literal("namespace"),
       ...bound,
       namespace: nameText,
-      rules: listOf(telemetryGrant),
+      rules: listOf(telemetryGrantShape),
     }),
   ])
   .meta({ id: "TelemetryRule" });
@@ -68,7 +68,8 @@ export type ManagedKind = (typeof managedKinds)[number];
 const verbs = ["create", "read", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 
-const resourceGrant = {
+/** Members of a grant of a resource rule. */
+export const resourceGrantShape = {
   resources: listOf(z.enum(managedKinds)),
   verbs: listOf(z.enum(verbs)),
 };
@@ -79,13 +80,13 @@ export const resourceRuleShape = z
       type: z.literal("cluster"),
       ...bound,
       /** `path` narrows the grant to a folder below the cluster's, e.g. `/shop/`. */
-      rules: listOf(strictObject({ ...resourceGrant, path: longText.optional() })),
+      rules: listOf(strictObject({ ...resourceGrantShape, path: longText.optional() })),
     }),
     strictObject({
       type: z.literal("namespace"),
       ...bound,
       namespace: nameText,
-      rules: listOf(strictObject(resourceGrant)),
+      rules: listOf(strictObject(resourceGrantShape)),
     }),
   ])
   .meta({ id: "ResourceRule" });
