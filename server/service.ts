@@ -7,6 +7,7 @@ import { type ControlSettings, controlPart } from "./control/part.ts";
 import { type HttpSettings, httpPart } from "./http/part.ts";
 import { type IngestSettings, ingestPart } from "./ingest/part.ts";
 import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
+import { kubernetesHubPart } from "./kubernetes/hub/part.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
 import { type OperationsSettings, operationsPart } from "./operations/part.ts";
@@ -56,8 +57,13 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
   try {
     const storage = parts.add(await openStorage(settings));
     const control = parts.add(controlPart(settings, storage));
+    const kubernetes = parts.add(kubernetesHubPart(control));
     const ingest = parts.add(ingestPart(settings, storage, control, metrics));
-    const notify = parts.add(notifyPart(settings, formatUrl(host, port), storage, control, metrics));
+    const notify = parts.add(
+      notifyPart(settings, formatUrl(host, port), storage, control, metrics, (place, reference) =>
+        kubernetes.channel.secret(place.cluster, place.namespace, reference),
+      ),
+    );
     parts.add(alertsPart(settings, storage, control, notify, metrics));
     parts.add(operationsPart(settings, storage, control, metrics));
     const http = parts.add(httpPart(settings, control, metrics, () => parts.routes));

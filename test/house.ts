@@ -88,6 +88,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     notify: ["access", "api", "control", "throttle", "metrics", "model", "storage"],
     alerts: ["access", "api", "control", "throttle", "metrics", "model", "notify", "storage"],
     operations: ["access", "api", "control", "throttle", "metrics", "model", "storage"],
+    kubernetes: ["api", "control", "model", "throttle"],
     command: ["alerts", "api", "ingest", "model", "operations", "text"],
   },
 };

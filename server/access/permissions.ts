@@ -1,12 +1,13 @@
 /** Which permissions each role has. */
 
-import type { Permission, Role } from "../model/caller.ts";
+import type { Caller, Permission } from "../model/caller.ts";
 
 /** The permissions of each role. A viewer's "notify" reaches only what rules of their groups let them update. */
-export const permissionsOf: Readonly<Record<Role | "anonymous", readonly Permission[]>> = {
+export const permissionsOf: Readonly<Record<Caller["role"], readonly Permission[]>> = {
   admin: ["search", "notify", "ingest", "configure", "manage access", "manage tokens", "back up"],
   editor: ["search", "notify", "configure"],
   viewer: ["search", "notify"],
-  ingest: ["ingest"],
+  ingest: ["ingest", "synchronize"],
+  cluster: [],
   anonymous: ["search"],
 };

@@ -17,6 +17,8 @@ export function isRestricted({ groups, role }: Caller): boolean {
  */
 export function rowFilterOf(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
   if (!isRestricted(caller)) return { kind: "always" };
+  // The server itself stamps this attribute, so no row of another cluster has it.
+  if (caller.role === "cluster") return equals(attribute("environment"), caller.environment ?? "");
   const groups = caller.groups ?? [];
   const grants = rules
     .filter((rule) => rule.groups.some((group) => groups.includes(group)))
@@ -33,8 +35,15 @@ function grantsOf(rule: TelemetryRule, signal: Signal): Filter[] {
 
 function boundsOf(rule: TelemetryRule): Filter[] {
   const { cluster } = rule;
-  const bounds = cluster === undefined ? [] : [equals(attribute("k8s.cluster.name"), cluster)];
+  const bounds = cluster === undefined ? [] : [inCluster(cluster)];
   return rule.type === "cluster" ? bounds : [...bounds, inNamespace(rule.namespace)];
+}
+
+/** A row's cluster is the environment that the server stamped on it; without one, what the row says itself. */
+function inCluster(cluster: string): Filter {
+  const stamped = attribute("environment");
+  const named = equals(attribute("k8s.cluster.name"), cluster);
+  return anyOf([equals(stamped, cluster), allOf([equals(stamped, ""), named])]);
 }
 
 /** A row's namespace is its attribute; without one, the namespace in a service name `/k8s/<namespace>/<service>`. */

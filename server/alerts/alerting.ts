@@ -169,10 +169,14 @@ export class Alerting {
       deleted.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const { role, groups, tokenId, user } = updatedBy;
+      const { role, groups, tokenId, user, environment } = updatedBy;
       // What a token may read can change, so its id stands for its rights; an admin token reads everything.
       const readsAs = JSON.stringify(
-        role === "admin" && user === undefined ? [role] : [role, groups, tokenId, user?.claimed],
+        role === "cluster"
+          ? [role, environment]
+          : role === "admin" && user === undefined
+            ? [role]
+            : [role, groups, tokenId, user?.claimed],
       );
       this.#callers.set(readsAs, updatedBy);
       this.#readsAs.set(id, readsAs);

@@ -1,6 +1,5 @@
 /** The control plane: stored resources, tokens, who may see and change them, and their API. */
 
-import * as z from "zod";
 import { type LogRow, type Signal, type State, type Step, Turns } from "../../engine/index.ts";
 import type { Visibility } from "../access/alert-visibility.ts";
 import { AuthorizationScope } from "../access/authorization-scope.ts";
@@ -10,11 +9,9 @@ import { isRestricted, rowFilterOf } from "../access/row-filter.ts";
 import { storeOfSaver } from "../access/saved-access.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Tokens } from "../access/tokens.ts";
-import { defineRoute } from "../api/define-route.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
 import { type Caller, rateLimitKeyOf, type User } from "../model/caller.ts";
-import { strictObject } from "../model/schema.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
 import { type Collection, valuesOf } from "./collection.ts";
@@ -30,8 +27,6 @@ export interface ControlOptions {
   tokens: Tokens;
   /** Appends rows to the logs. */
   append(rows: readonly LogRow[]): Promise<unknown>;
-  /** Starts to read dashboards from Kubernetes; null where no such source is configured. */
-  syncDashboards: (() => void) | null;
   now: () => number;
   log: (message: string) => void;
 }
@@ -143,7 +138,7 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
 }
 
 function routesOf(
-  { tokens, now, syncDashboards }: ControlOptions,
+  { tokens, now }: ControlOptions,
   collections: Collections,
   audit: Audit,
   scope: AuthorizationScope,
@@ -158,27 +153,8 @@ function routesOf(
   const context: ResourceContext = { limitRate, scope };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
-    syncRoute(syncDashboards),
     ...resourceKindRoutes(collections, context),
     ...environmentRoutes(collections.environments, tokens, context),
     ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
   ];
-}
-
-function syncRoute(sync: (() => void) | null): Route {
-  return defineRoute({
-    method: "GET",
-    path: "/api/v1/dashboards/sync",
-    permission: "configure",
-    summary: "Reads the dashboards of Kubernetes sources now",
-    tag: "dashboards",
-    response: strictObject({ message: z.string() }),
-    handle: async () => {
-      if (sync === null) {
-        return { message: "No Kubernetes source is configured: there is nothing to synchronise." };
-      }
-      sync();
-      return { message: "The synchronisation of dashboards from Kubernetes was triggered." };
-    },
-  });
 }

@@ -42,7 +42,6 @@ export function controlPart(
     state,
     tokens,
     append: (rows) => store.append("logs", rows),
-    syncDashboards: null,
     now,
     log: (message) => log("error", message),
   });

@@ -4,11 +4,11 @@ import * as z from "zod";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import { jsonHeaders, jsonReply, Reply, type Route } from "../api/route.ts";
-import type { Verb } from "../model/access-rules.ts";
+import { managedKinds, type Verb } from "../model/access-rules.ts";
 import type { Caller, Permission } from "../model/caller.ts";
 import { checkOrMakeId, refuseManaged } from "../model/resource-id.ts";
 import { integerFrom, strictObject } from "../model/schema.ts";
-import type { Stored } from "../model/stored-resource.ts";
+import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Collection, Write } from "./collection.ts";
 import { etagOf } from "./collection.ts";
@@ -234,7 +234,7 @@ function refuseManagedWrite<T>(
   if (isSeen && !scope.canUse(caller, plural, verb, write, stored)) {
     throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
   }
-  refuseManaged(id, `the ${name}`);
+  refuseManaged(id, `the ${name}`, stored?.managed);
 }
 
 function visibleValue<T>(
@@ -251,16 +251,32 @@ function answerRead<T>(kind: ReadableKind<T>, context: ResourceContext, id: stri
   const stored = kind.collection.get(id);
   if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored))
     throw makeNotFoundRefusal(kind, id);
-  const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
+  const { value, createdAtMs, updatedAtMs, updatedBy, managed } = stored;
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),
     ...kind.extraMembers?.(value),
+    ...(managed === undefined ? {} : { managed: managedMember(kind, managed) }),
     createdAt: createdAtMs,
     updatedAt: updatedAtMs,
     updatedBy: updatedBy.name,
   };
   return jsonReply(answer, 200, { ETag: etagOf(stored) });
 }
+
+/** Where the object is that a managed resource is made of, as answers show it. */
+function managedMember<T>({ plural }: ReadableKind<T>, { cluster, namespace, object }: ManagedPlace): object {
+  return {
+    cluster,
+    ...(namespace === "" ? {} : { namespace }),
+    ...(object === undefined ? {} : { kind: object.kind, name: object.name }),
+    ...(folderKinds.has(plural)
+      ? { folderPath: `/${plural}/kubernetes-managed/${cluster}/${namespace}/` }
+      : {}),
+  };
+}
+
+/** Kinds whose resources lie in folders. */
+const folderKinds: ReadonlySet<string> = new Set(managedKinds);
 
 function list<T>(
   kind: ReadableKind<T>,
@@ -272,25 +288,37 @@ function list<T>(
   const all = kind.collection.list();
   const first = after === null ? 0 : all.findIndex(({ id }) => id > after);
   const items: string[] = [];
+  const managed: Record<string, object> = {};
   let characters = 0;
   let last = "";
   for (const { id, value: stored } of first < 0 ? [] : all.slice(first)) {
     if (!context.scope.canSee(caller, kind.plural, stored)) continue;
-    if (items.length === limit || characters > pageCharactersMax) return pageReply(kind, items, last);
+    if (items.length === limit || characters > pageCharactersMax)
+      return pageReply(kind, items, managed, last);
     const text = JSON.stringify(
       kind.summarize?.(stored.value) ?? visibleValue(kind, context, caller, stored),
     );
     characters += text.length;
     items.push(text);
+    if (stored.managed !== undefined) managed[id] = managedMember(kind, stored.managed);
     last = id;
   }
-  return pageReply(kind, items, null);
+  return pageReply(kind, items, managed, null);
 }
 
-/** `last`: the next page begins after this id; null on the last page. */
-function pageReply<T>({ plural }: ReadableKind<T>, items: readonly string[], last: string | null): Reply {
+/**
+ * `managed`: the managed ones among the items, by their ids. `last`: the next page begins after this id; null on the last
+ * page.
+ */
+function pageReply<T>(
+  { plural }: ReadableKind<T>,
+  items: readonly string[],
+  managed: Readonly<Record<string, object>>,
+  last: string | null,
+): Reply {
+  const badges = Object.keys(managed).length === 0 ? "" : `,"managed":${JSON.stringify(managed)}`;
   const cursor = last === null ? "" : `,"cursor":"${Buffer.from(last).toString("base64url")}"`;
-  const body = `{"${plural}":[${items.join(",")}]${cursor}}\n`;
+  const body = `{"${plural}":[${items.join(",")}]${badges}${cursor}}\n`;
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 

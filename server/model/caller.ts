@@ -11,7 +11,8 @@ export type Permission =
   | "configure"
   | "manage access"
   | "manage tokens"
-  | "back up";
+  | "back up"
+  | "synchronize";
 
 /** A person whom the identity provider vouches for. */
 export interface User {
@@ -29,7 +30,8 @@ export interface Caller {
   user?: User;
   /** Display name; not unique. */
   name: string;
-  role: Role | "anonymous";
+  /** "cluster": a cluster whose exporter saves what its objects say. It reads the rows of its own environment. */
+  role: Role | "anonymous" | "cluster";
   /** Names of groups whose rules bind the caller; null: no rules, the role alone decides. */
   groups: readonly string[] | null;
   /** Name of the environment that is stamped on the caller's rows; null: none. */

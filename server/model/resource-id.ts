@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { Refusal } from "../throttle/refusal.ts";
 import { idBytesMax } from "./limits.ts";
+import { describeManaged, type ManagedPlace } from "./stored-resource.ts";
 
 const managedPrefix = "kubernetes-managed.";
 
@@ -25,11 +26,22 @@ export function checkOrMakeId(id: string | undefined, path: string): string {
   return id;
 }
 
-/** Throws Refusal 409 for the id of a managed resource, which only its cluster may change. */
-export function refuseManaged(id: string, what: string): void {
-  if (!isManaged(id)) return;
+/**
+ * The id of a managed resource. Neither clusters nor namespaces have dots in their names, so no two objects of a kind
+ * get the same id; that of an object without a namespace has nothing between two dots.
+ */
+export function managedId(cluster: string, namespace: string, name: string): string {
+  return `${managedPrefix}${cluster}.${namespace}.${name}`;
+}
+
+/**
+ * Throws Refusal 409 for a managed resource, which only its cluster may change: one of such an id, or one with a place.
+ */
+export function refuseManaged(id: string, what: string, place?: ManagedPlace): void {
+  if (!isManaged(id) && place === undefined) return;
+  const object = place === undefined ? "it by its custom resource" : describeManaged(place);
   throw new Refusal(
     409,
-    `${what} ${JSON.stringify(id.slice(0, 200))} is managed by Kubernetes: change it by its custom resource`,
+    `${what} ${JSON.stringify(id.slice(0, 200))} is managed by Kubernetes: change ${object}`,
   );
 }

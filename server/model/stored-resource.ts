@@ -16,8 +16,25 @@ export interface Stored<T> {
   managed?: ManagedPlace;
 }
 
-/** The cluster and namespace of a custom resource. */
+/** Where a custom resource is. */
 export interface ManagedPlace {
   cluster: string;
+  /** Empty for objects without a namespace. */
   namespace: string;
+  /** The object itself. */
+  object?: ManagedObject;
+}
+
+/** The custom resource that a stored resource was made of. */
+export interface ManagedObject {
+  kind: string;
+  name: string;
+  /** Kubernetes' own id: an object that is deleted and created again has another. */
+  uid: string;
+}
+
+/** What people read about the object that has to be changed, such as `SvcAlert errors in shop (cluster prod)`. */
+export function describeManaged({ cluster, namespace, object }: ManagedPlace): string {
+  const what = object === undefined ? "its custom resource" : `${object.kind} ${object.name}`;
+  return `${what}${namespace === "" ? "" : ` in ${namespace}`} (cluster ${cluster})`;
 }

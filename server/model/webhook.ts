@@ -6,7 +6,8 @@ import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { longText, nameText, secretText, strictObject } from "./schema.ts";
 
-const headerName = z
+/** Name of a header. */
+export const headerName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header's name");
@@ -33,7 +34,25 @@ export const webhookShape = strictObject({
   secret: signingSecret.nullable().optional(),
 }).meta({ id: "Webhook" });
 
-export type Webhook = z.infer<typeof webhookShape>;
+/** A key of a Secret in the namespace of a custom resource. Its value is read at the time of each delivery. */
+export const secretReferenceShape = strictObject({
+  secretKeyRef: strictObject({
+    /** Name of the Secret. */
+    name: z.string().min(1).max(253),
+    key: z.string().min(1).max(253),
+  }),
+});
+
+export type SecretReference = z.infer<typeof secretReferenceShape>;
+
+/** What only webhooks that Kubernetes manages have. */
+interface SecretReferences {
+  /** By the name of the header. */
+  headersFrom?: Readonly<Record<string, SecretReference>> | undefined;
+  bodyFrom?: SecretReference | undefined;
+}
+
+export type Webhook = z.infer<typeof webhookShape> & SecretReferences;
 
 /** Throws Refusal 400 naming the field below `path`. */
 export function checkWebhook({ url, headers = {} }: Webhook, path: string): void {

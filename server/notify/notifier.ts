@@ -6,6 +6,7 @@ import type { Action } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
 import type { SilenceExpression } from "../model/silence.ts";
+import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { AddressGuard } from "./address-guard.ts";
 import { type EmailOptions, emailSender } from "./email.ts";
@@ -15,7 +16,7 @@ import { pagerDutySender } from "./pager-duty.ts";
 import type { Outcome, Senders } from "./sender.ts";
 import { isSilenced, SilencesByAlert, type StoredSilence } from "./silence.ts";
 import { slackSender } from "./slack.ts";
-import { webhookSender } from "./webhook.ts";
+import { type ReadSecret, webhookSender } from "./webhook.ts";
 
 export interface NotifySettings {
   /** The URL at which people reach the server, without a slash at its end. */
@@ -34,7 +35,9 @@ export interface NotifySettings {
 
 /** Access to the webhooks and silences that are configured now. */
 interface NotifierSources {
-  webhook: (id: string) => { value: Webhook; revision: string } | undefined;
+  webhook: (id: string) => { value: Webhook; revision: string; managed?: ManagedPlace } | undefined;
+  /** Reads a Secret in the cluster and namespace of a webhook that Kubernetes manages. */
+  secret: ReadSecret;
   /** The same list until a silence changes. */
   silences: () => readonly StoredSilence[];
 }
@@ -159,7 +162,8 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
     webhook: webhookSender({
       guard,
       publicUrl,
-      webhookOf: (id) => sources.webhook(id)?.value,
+      webhookOf: (id) => sources.webhook(id),
+      readSecret: sources.secret,
       isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
       onGone: (id) => {
         const value = sources.webhook(id)?.revision;

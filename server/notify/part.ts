@@ -6,6 +6,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { Notifier, type NotifySettings } from "./notifier.ts";
 import { notificationRoutes } from "./routes.ts";
+import type { ReadSecret } from "./webhook.ts";
 
 export interface NotifyPartSettings {
   /** How notifications are sent. Without it, they are sent only to webhooks at public addresses. */
@@ -24,6 +25,7 @@ export function notifyPart(
   { store, state, holdsNotifications }: StoragePart,
   { collections: { webhooks, silences }, scope, visibility }: ControlPart,
   metrics: Metrics,
+  readSecret: ReadSecret,
 ): NotifyPart {
   const notifier = new Notifier({
     store,
@@ -35,7 +37,7 @@ export function notifyPart(
     elapsed: () => performance.now(),
     canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
-    sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list() },
+    sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list(), secret: readSecret },
   });
   return {
     notifier,

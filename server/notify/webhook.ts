@@ -1,5 +1,6 @@
 /** Sends events to webhook integrations, as Standard Webhooks specifies. */
-import type { Webhook } from "../model/webhook.ts";
+import type { ManagedPlace } from "../model/stored-resource.ts";
+import type { SecretReference, Webhook } from "../model/webhook.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
 import { rulesOf } from "./event-types.ts";
@@ -8,8 +9,15 @@ import type { Outcome, Senders } from "./sender.ts";
 import { signHeaders } from "./signature.ts";
 import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
 
+/** Reads a Secret at its place. Returns its value, or why it cannot be read now; the value is never kept. */
+export type ReadSecret = (
+  place: ManagedPlace,
+  reference: SecretReference,
+) => Promise<{ value: string } | { problem: string }>;
+
 export interface WebhookOptions {
-  webhookOf: (uuid: string) => Webhook | undefined;
+  webhookOf: (uuid: string) => { value: Webhook; managed?: ManagedPlace } | undefined;
+  readSecret: ReadSecret;
   /** Called when the receiver answers 410: it is gone for good. */
   onGone: (uuid: string) => void;
   /** Returns whether an earlier 410 has switched the integration off. */
@@ -22,14 +30,16 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   return async ({ id, action, events: [event], nowMs }): Promise<Outcome> => {
     const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
     const uuid = rulesOf(event!.type).state === "resolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
-    const webhook = options.webhookOf(uuid);
-    if (webhook === undefined)
+    const stored = options.webhookOf(uuid);
+    if (stored === undefined)
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
     if (options.isOff(uuid))
       return { kind: "final", problem: "the webhook integration is switched off: it answered 410 before" };
-    const request = makeRequest(webhook, { id, event: event!, nowMs }, options.publicUrl);
+    const secrets = await readSecrets(stored.value, stored.managed, options.readSecret);
+    if ("problem" in secrets) return { kind: "retry", problem: secrets.problem, isRefused: true };
+    const request = makeRequest(stored.value, secrets, { id, event: event!, nowMs }, options.publicUrl);
     if (typeof request === "string") return { kind: "final", problem: request };
-    const answer = await sendHttp(request, options.guard);
+    const answer = hideSecrets(await sendHttp(request, options.guard), secrets);
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
     if (answer.status !== 410) return retryOutcome(answer);
     options.onGone(uuid);
@@ -41,18 +51,62 @@ type WebhookDelivery = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> &
   event: Parameters<Senders["webhook"]>[0]["events"][number];
 };
 
+/** Values of Secrets for one request. */
+interface ReadSecrets {
+  headers: Record<string, string>;
+  body: string | undefined;
+}
+
+async function readSecrets(
+  { headersFrom = {}, bodyFrom }: Webhook,
+  place: ManagedPlace | undefined,
+  readSecret: ReadSecret,
+): Promise<ReadSecrets | { problem: string }> {
+  const secrets: ReadSecrets = { headers: {}, body: undefined };
+  if (place === undefined) return secrets;
+  const named = Object.entries(headersFrom);
+  const read = await Promise.all(named.map(([, reference]) => readSecret(place, reference)));
+  for (const [i, [name]] of named.entries()) {
+    const secret = read[i]!;
+    if ("problem" in secret) return secret;
+    // A line break would begin another header. The value itself stays out of the message.
+    if (/[\r\n\0]/.test(secret.value.trim()))
+      return { problem: `the Secret of the header ${JSON.stringify(name)} must hold one line` };
+    secrets.headers[name] = secret.value.trim();
+  }
+  if (bodyFrom === undefined) return secrets;
+  const body = await readSecret(place, bodyFrom);
+  if ("problem" in body) return body;
+  return { ...secrets, body: body.value };
+}
+
+/** The answer without values of Secrets that the receiver sent back: outcomes are stored and shown. */
+function hideSecrets<Answer extends { text: string }>(
+  answer: Answer,
+  { headers, body }: ReadSecrets,
+): Answer {
+  let { text } = answer;
+  for (const value of [...Object.values(headers), body ?? ""]) {
+    if (value !== "") text = text.replaceAll(value, "[secret]");
+  }
+  return { ...answer, text };
+}
+
 /** Returns the request, or a text that says what is wrong with the integration. */
 function makeRequest(
   webhook: Webhook,
+  secrets: ReadSecrets,
   { id, event, nowMs }: WebhookDelivery,
   publicUrl: string,
 ): HttpRequest | string {
   const variables = variablesOf(event, publicUrl);
-  const headers = Object.fromEntries(
-    Object.entries(webhook.headers ?? {}).map(([name, value]) => [name, fillHeader(value, variables)]),
-  );
+  const filled = Object.entries(webhook.headers ?? {}).map(([name, value]) => [
+    name,
+    fillHeader(value, variables),
+  ]);
+  const headers: Record<string, string> = { ...Object.fromEntries(filled), ...secrets.headers };
   const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
-  const template = webhook.body ?? "";
+  const template = secrets.body ?? webhook.body ?? "";
   const method = webhook.method ?? "POST";
   // Without a template, a GET has no body.
   const plain = method === "GET" ? "" : JSON.stringify(envelopeOf(event, publicUrl));

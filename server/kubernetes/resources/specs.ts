@@ -7,7 +7,7 @@ import { dashboardShape } from "../../model/dashboard.ts";
 import { ingestionRuleMatch } from "../../model/ingestion-rule.ts";
 import { listedMax } from "../../model/limits.ts";
 import { listOf, longText, nameText, openObject, strictObject } from "../../model/schema.ts";
-import { webhookShape } from "../../model/webhook.ts";
+import { headerName, secretReferenceShape, webhookShape } from "../../model/webhook.ts";
 
 export const alertSpec = strictObject({
   /** The name of the object where it is absent. */
@@ -24,18 +24,6 @@ export const dashboardSpec = strictObject({
   content: dashboardShape.shape.content.unwrap().optional(),
 });
 
-/** Names a key of a Secret in the namespace of the webhook. */
-const secretKey = strictObject({
-  /** An object's name in Kubernetes. */
-  name: z.string().min(1).max(253),
-  key: z.string().min(1).max(253),
-});
-
-export type SecretKey = z.infer<typeof secretKey>;
-
-/** What is read from a Secret at the time of each delivery. */
-const secretReference = strictObject({ secretKeyRef: secretKey });
-
 const { url, displayName, method, headers, body } = webhookShape.shape;
 
 export const webhookSpec = strictObject({
@@ -43,17 +31,9 @@ export const webhookSpec = strictObject({
   displayName,
   method,
   headers,
-  headersFrom: z
-    .record(
-      z
-        .string()
-        .max(200)
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header's name"),
-      secretReference,
-    )
-    .optional(),
+  headersFrom: z.record(headerName, secretReferenceShape).optional(),
   body,
-  bodyFrom: secretReference.optional(),
+  bodyFrom: secretReferenceShape.optional(),
 });
 
 export const ingestionRuleSpec = strictObject({

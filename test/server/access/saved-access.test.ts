@@ -68,7 +68,7 @@ test.each([
   ["the rule is for another signal", "count(traces)", [carts], lost("traces")],
   [
     "the rule is for another cluster",
-    'count(logs{k8s.cluster.name="b"})',
+    'count(logs{environment="b"})',
     [ruleOf({}, { cluster: "a" })],
     lost("logs"),
   ],

@@ -14,7 +14,8 @@ const state = await openState(dir);
 const metrics = new Metrics();
 const unused = async (): Promise<Outcome> => ({ kind: "final", problem: "not in this test" });
 const webhook = webhookSender({
-  webhookOf: (uuid) => ({ url: `${url}/${uuid}` }),
+  webhookOf: (uuid) => ({ value: { url: `${url}/${uuid}` } }),
+  readSecret: async () => ({ problem: "there are no Secrets here" }),
   onGone: () => undefined,
   isOff: () => false,
   guard: new AddressGuard(["127.0.0.0/8"]),

@@ -13,6 +13,7 @@ const people = ["admin", "editor", "viewer"];
 const editors = ["admin", "editor"];
 const admins = ["admin"];
 const senders = ["admin", "ingest"];
+const exporters = ["ingest"];
 
 const crud = (path: string, readBy: string[], writtenBy: string[], style: "upsert" | "create") => [
   ...(style === "upsert"
@@ -52,6 +53,12 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   [people, "POST", "/api/v1/notifications/{id}/resend"],
   ...crud("/api/v1/dashboards", readers, editors, "upsert"),
   [editors, "GET", "/api/v1/dashboards/sync"],
+  [editors, "GET", "/api/v1/alerts/sync"],
+  ...["objects", "objects/delete", "objects/sweep", "channel"].map(
+    (what) => [exporters, "POST", `/api/v1/kubernetes/${what}`] as const,
+  ),
+  // It has no body to be wrong: the token of this role here is not that of an environment.
+  [[], "GET", "/api/v1/kubernetes/ingestion-rules"],
   [admins, "POST", "/api/v1/environments/create"],
   [readers, "GET", "/api/v1/environments"],
   [readers, "GET", "/api/v1/environments/{id}"],

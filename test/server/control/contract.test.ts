@@ -90,7 +90,7 @@ describe("section 4", () => {
 
   test("endpoint 5 says that there is no Kubernetes source", async () => {
     expect((await ask(server, "GET", "/dashboards/sync")).json).toEqual({
-      message: "No Kubernetes source is configured: there is nothing to synchronise.",
+      message: "No cluster's exporter is connected: there is nothing to synchronise.",
     });
   });
 });

@@ -71,7 +71,6 @@ beforeAll(async () => {
     state,
     tokens: new Tokens(state, Date.now),
     append: async () => undefined,
-    syncDashboards: null,
     now: Date.now,
     log: () => undefined,
   });

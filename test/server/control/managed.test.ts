@@ -20,7 +20,6 @@ const dir = mkdtempSync(join(tmpdir(), "svc-test-"));
 const managedId = "kubernetes-managed.prod.shop.board";
 let state: State;
 let control: Control;
-let synced = 0;
 
 const admin: Caller = { tokenId: "a", name: "admin", role: "admin", groups: null, environment: null };
 const editor: Caller = { ...admin, tokenId: "e", name: "editor", role: "editor" };
@@ -32,9 +31,6 @@ beforeAll(async () => {
     state,
     tokens: new Tokens(state, Date.now),
     append: async () => undefined,
-    syncDashboards: () => {
-      synced++;
-    },
     now: Date.now,
     log: () => undefined,
   });
@@ -119,14 +115,6 @@ describe("a managed dashboard", () => {
     const list = await request(caller, "GET", "/api/v1/dashboards");
     expect((JSON.parse(String(list.body)) as { dashboards: unknown[] }).dashboards).toHaveLength(listed);
     expect((await request(caller, "GET", "/api/v1/dashboards/own")).status).toBe(200);
-  });
-
-  test("is read from the cluster again on request", async () => {
-    const got = await request(editor, "GET", "/api/v1/dashboards/sync");
-    expect(JSON.parse(String(got.body))).toEqual({
-      message: "The synchronisation of dashboards from Kubernetes was triggered.",
-    });
-    expect(synced).toBe(1);
   });
 });
 

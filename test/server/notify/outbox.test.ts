@@ -218,7 +218,12 @@ describe("the outbox", () => {
     const receiver = await openReceiver("reset", 302, 400, 429, 500, 200);
     const post = new Post();
     const send = webhookSender({
-      ...{ webhookOf: () => ({ url: receiver.url }), onGone: () => undefined, isOff: () => false },
+      ...{
+        webhookOf: () => ({ value: { url: receiver.url } }),
+        readSecret: async () => ({ problem: "none" }),
+        onGone: () => undefined,
+        isOff: () => false,
+      },
       ...{ guard: new AddressGuard(["127.0.0.0/8"]), publicUrl: "https://svc.example" },
     });
     post.answer = (delivery) => send(delivery as Parameters<typeof send>[0]);

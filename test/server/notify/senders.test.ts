@@ -38,7 +38,8 @@ describe("webhooks", () => {
   function senderOf(webhooks: Record<string, Webhook>) {
     const off = new Set<string>();
     const send = webhookSender({
-      webhookOf: (uuid) => webhooks[uuid],
+      webhookOf: (uuid) => webhooks[uuid] && { value: webhooks[uuid] },
+      readSecret: async () => ({ problem: "there are no Secrets here" }),
       onGone: (uuid) => off.add(uuid),
       isOff: (uuid) => off.has(uuid),
       guard,

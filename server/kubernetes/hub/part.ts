@@ -1,0 +1,42 @@
+/** The part of the server that exporters of Kubernetes clusters talk to. */
+
+import type { Part } from "../../api/part.ts";
+import type { ControlPart } from "../../control/part.ts";
+import { ClusterRules } from "./cluster-rules.ts";
+import { ExporterChannel } from "./exporter-channel.ts";
+import { ManagedObjects } from "./managed-objects.ts";
+import { hubRoutes } from "./routes.ts";
+
+export interface KubernetesHubPart extends Part {
+  channel: ExporterChannel;
+}
+
+/** How often a change of the ingestion rules is looked for; exporters that wait are told of it. */
+const rulesCheckMs = 500;
+
+export function kubernetesHubPart({ collections }: Pick<ControlPart, "collections">): KubernetesHubPart {
+  const listRules = () => collections.ingestionRules.list();
+  const rules = new ClusterRules(listRules);
+  const channel = new ExporterChannel({
+    elapsed: () => performance.now(),
+    rulesRevisionOf: (cluster) => rules.of(cluster).revision,
+  });
+  const objects = new ManagedObjects(collections);
+  let timer: NodeJS.Timeout | undefined;
+  let lastRules = listRules();
+  return {
+    channel,
+    routes: hubRoutes({ objects, channel, rules }),
+    run: () => {
+      timer = setInterval(() => {
+        const list = listRules();
+        if (list !== lastRules) channel.wakeAll();
+        lastRules = list;
+      }, rulesCheckMs);
+    },
+    close: () => {
+      clearInterval(timer);
+      channel.close();
+    },
+  };
+}
