@@ -9,7 +9,7 @@ import { decodeFrame, FrameKind, readFrameChecksum, writeFrame } from "../files/
 /** A JSON value; deeply read-only. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-export interface StateRecord {
+interface StateRecord {
   table: string;
   id: string;
   /** Number of the commit that wrote it. Of two records of an entry, the one with the greater number is current. */

@@ -42,7 +42,7 @@ export interface StateChange {
   value: Json | undefined;
 }
 
-export interface StateEntry {
+interface StateEntry {
   readonly id: string;
   /** Frozen. Parsed when it is first read. */
   readonly value: Json;

@@ -26,7 +26,7 @@ export interface ManagedPlace {
 }
 
 /** The custom resource that a stored resource was made of. */
-export interface ManagedObject {
+interface ManagedObject {
   kind: string;
   name: string;
   /** Kubernetes' own id: an object that is deleted and created again has another. */

@@ -7,7 +7,7 @@ import type { SecretReference } from "../../model/webhook.ts";
 import { exporterAwayMs, pollMsMax, secretMsMax, secretsAskedMax } from "./limits.ts";
 
 /** A Secret's key that the hub asks for. */
-export interface SecretRequest {
+interface SecretRequest {
   id: string;
   namespace: string;
   name: string;
@@ -15,7 +15,7 @@ export interface SecretRequest {
 }
 
 /** What an exporter found. */
-export interface SecretAnswer {
+interface SecretAnswer {
   id: string;
   value?: string | undefined;
   /** Why there is no value, for people. */

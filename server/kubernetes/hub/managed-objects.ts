@@ -26,13 +26,7 @@ export interface SentName {
 }
 
 /** Why an object is stored or not; the reason of its condition Ready. */
-export type SyncReason =
-  | "Synced"
-  | "InvalidSpec"
-  | "InvalidQuery"
-  | "InvalidRegex"
-  | "QuotaExceeded"
-  | "Failed";
+type SyncReason = "Synced" | "InvalidSpec" | "InvalidQuery" | "InvalidRegex" | "QuotaExceeded" | "Failed";
 
 /** What became of one object. */
 export interface SyncResult {
@@ -110,7 +104,7 @@ export class ManagedObjects {
 }
 
 /** Who saves what a cluster's objects say: a caller who reads the rows of that cluster alone. */
-export function clusterCaller(cluster: string): Caller {
+function clusterCaller(cluster: string): Caller {
   return {
     tokenId: null,
     name: `Kubernetes cluster ${cluster}`,

@@ -25,7 +25,7 @@ import {
 } from "../resources/specs.ts";
 
 /** Which object a resource is made of. */
-export interface ObjectName {
+interface ObjectName {
   /** From the exporter's token, never from the object. */
   cluster: string;
   /** Empty for objects without a namespace. */
@@ -34,7 +34,7 @@ export interface ObjectName {
 }
 
 /** A resource made of an object, and what people should know about it. */
-export interface MadeResource<T = unknown> {
+interface MadeResource<T = unknown> {
   value: T;
   warnings: string[];
 }
