@@ -1,0 +1,171 @@
+/** The hub as its exporters see it. */
+
+import { hubAnswerBytesMax, hubAnswerMsMax } from "./limits.ts";
+
+/** An object as the hub takes it. */
+export interface SentObject {
+  kind: string;
+  metadata: { name: string; namespace?: string | undefined; uid: string; generation?: number | undefined };
+  spec: unknown;
+}
+
+export interface ObjectKey {
+  kind: string;
+  /** Absent for objects without a namespace. */
+  namespace?: string | undefined;
+  name: string;
+}
+
+/** What the hub made of an object. */
+export interface AppliedObject {
+  kind: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  id: string;
+  reason: string;
+  isTemporary: boolean;
+  message: string;
+}
+
+/** A Secret's key that the hub needs for a delivery. */
+export interface WantedSecret {
+  id: string;
+  namespace: string;
+  name: string;
+  key: string;
+}
+
+/** Answer to a wanted Secret: its value, or why there is none. */
+export type FoundSecret = { id: string } & ({ value: string } | { problem: string });
+
+export interface PollAnswer {
+  secrets: WantedSecret[];
+  /** How many synchronisations the hub has asked for. */
+  synchronisations: number;
+  /** Changes with the cluster's ingestion rules. */
+  rulesRevision: string;
+}
+
+/** The hub refused a request, or could not be reached. */
+export class HubError extends Error {
+  /** HTTP status; 0 where no answer came. */
+  readonly status: number;
+  /** The shortest pause that the hub asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, status: number, retryAfterMs?: number) {
+    super(message);
+    this.name = "HubError";
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** True where the same request may be taken later. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export interface HubClientOptions {
+  /** Base address, such as `https://hub.example`. */
+  url: string;
+  /** The token of the cluster's environment; read anew for each request, since it may be rotated. */
+  token: () => string;
+  fetch: typeof fetch;
+}
+
+/** Throws HubError from every method. */
+export class HubClient {
+  readonly #options: HubClientOptions;
+
+  constructor(options: HubClientOptions) {
+    this.#options = options;
+  }
+
+  async apply(objects: readonly SentObject[]): Promise<AppliedObject[]> {
+    const { results } = await this.#post<{ results: AppliedObject[] }>("objects", { objects });
+    return results;
+  }
+
+  async remove(objects: readonly ObjectKey[]): Promise<void> {
+    await this.#post("objects/delete", { objects });
+  }
+
+  /** Removes at the hub what no object of this kind makes any more. Returns how many resources that were. */
+  async sweep(kind: string, kept: readonly Omit<ObjectKey, "kind">[]): Promise<number> {
+    const { removed } = await this.#post<{ removed: number }>("objects/sweep", { kind, kept });
+    return removed;
+  }
+
+  /** Waits up to half a minute for what the hub wants. */
+  poll(
+    body: {
+      exporter: string;
+      secretRefs: boolean;
+      synchronisations: number;
+      secrets: readonly FoundSecret[];
+    },
+    signal: AbortSignal,
+  ): Promise<PollAnswer> {
+    return this.#post<PollAnswer>("channel", body, signal);
+  }
+
+  /** The ingestion rules of the cluster, and their revision. */
+  async ingestionRules(): Promise<{ revision: string; rules: unknown[] }> {
+    return this.#request("GET", "ingestion-rules");
+  }
+
+  #post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    return this.#request<T>("POST", path, JSON.stringify(body), signal);
+  }
+
+  async #request<T>(method: string, path: string, body?: string, signal?: AbortSignal): Promise<T> {
+    const { url, token, fetch } = this.#options;
+    const timeout = AbortSignal.timeout(hubAnswerMsMax);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${url}/api/v1/kubernetes/${path}`, {
+        method,
+        redirect: "error",
+        headers: {
+          Authorization: `Bearer ${token()}`,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        },
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        ...(body === undefined ? {} : { body }),
+      });
+      text = await readText(response);
+    } catch (error) {
+      if (error instanceof HubError) throw error;
+      const { message, cause } = error as Error & { cause?: { code?: string } };
+      throw new HubError(`the hub cannot be reached: ${cause?.code ?? message}`, 0);
+    }
+    const answer = parseJson(text);
+    if (response.ok && answer !== undefined) return answer as T;
+    const problem = (answer as { error?: string } | undefined)?.error ?? "no reason was given";
+    const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
+    const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+    throw new HubError(`the hub answered ${response.status}: ${problem}`, response.status, retryAfterMs);
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body ?? []) {
+    bytes += piece.byteLength;
+    if (bytes > hubAnswerBytesMax) throw new HubError("the hub's answer is too long", 0);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

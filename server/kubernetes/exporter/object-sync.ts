@@ -1,0 +1,227 @@
+/**
+ * Brings the hub to what the objects of the cluster say. It is told of changes, deletions and complete lists, in any
+ * order and as often as they come; the newest state of each object is sent until the hub has taken or refused it.
+ */
+
+import type { AppliedObject, HubClient, ObjectKey, SentObject } from "./hub-client.ts";
+import { HubError } from "./hub-client.ts";
+import { gatherMs, objectsAtOnceMax, requestCharactersMax, retryMsMax, retryMsMin } from "./limits.ts";
+
+/** An object of the cluster. */
+export interface ClusterObject extends SentObject {
+  status?: unknown;
+}
+
+export interface ObjectSyncOptions {
+  hub: Pick<HubClient, "apply" | "remove" | "sweep">;
+  /** Called when the hub has taken or refused an object, or could not be reached: then `applied` is undefined. */
+  onOutcome: (object: ClusterObject, applied: AppliedObject | undefined, problem?: string) => void;
+  /** From 0 to 1. */
+  random: () => number;
+  log: (message: string) => void;
+}
+
+/** What has to be done for one object. */
+type Task = { kind: "apply"; object: ClusterObject } | { kind: "remove"; key: ObjectKey };
+
+/** One loop sends requests one after the other, so that of two states of an object the newer is taken last. */
+export class ObjectSync {
+  readonly #options: ObjectSyncOptions;
+  /** The newest task of each object that was not done yet. */
+  readonly #tasks = new Map<string, Task>();
+  /** Kinds to be swept, with the names of all objects at the time of their list. */
+  readonly #sweeps = new Map<string, ObjectKey[]>();
+  /** What was last sent of each object: its uid and generation. */
+  readonly #sent = new Map<string, string>();
+  #loop: Promise<void> | undefined;
+  #retryMs = 0;
+  #isClosed = false;
+  #wake: () => void = () => undefined;
+
+  constructor(options: ObjectSyncOptions) {
+    this.#options = options;
+  }
+
+  /** Objects and sweeps that wait. */
+  get waiting(): number {
+    return this.#tasks.size + this.#sweeps.size;
+  }
+
+  /** Is to be called when an object was created or changed. Changes of its status alone are left out. */
+  changed(object: ClusterObject): void {
+    const name = nameOf(keyOf(object));
+    const isKnown = this.#sent.get(name) === versionOf(object) && !this.#tasks.has(name);
+    if (isKnown) return;
+    this.#tasks.set(name, { kind: "apply", object });
+    this.#start();
+  }
+
+  /** Is to be called when an object was deleted. */
+  deleted(key: ObjectKey): void {
+    this.#tasks.set(nameOf(key), { kind: "remove", key });
+    this.#start();
+  }
+
+  /** Is to be called with all objects of a kind. What the hub has of others is removed. */
+  listed(kind: string, objects: readonly ClusterObject[], { again = false }: { again?: boolean } = {}): void {
+    const names = new Set(objects.map((object) => nameOf(keyOf(object))));
+    // Deletions that nobody told of.
+    for (const name of [...this.#sent.keys()]) {
+      if (name.startsWith(`${kind}/`) && !names.has(name)) this.#sent.delete(name);
+    }
+    for (const object of objects) {
+      if (again) this.#sent.delete(nameOf(keyOf(object)));
+      this.changed(object);
+    }
+    for (const [name, task] of [...this.#tasks]) {
+      const isGone = task.kind === "apply" && task.object.kind === kind && !names.has(name);
+      if (isGone) this.#tasks.delete(name);
+    }
+    this.#sweeps.set(kind, objects.map(keyOf));
+    this.#start();
+  }
+
+  /** Ends the loop; what waits is not sent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake();
+    await this.#loop;
+  }
+
+  #start(): void {
+    if (this.#isClosed) return;
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = undefined;
+      if (this.waiting > 0) this.#start();
+    });
+  }
+
+  async #run(): Promise<void> {
+    await this.#pause(gatherMs);
+    while (this.waiting > 0 && !this.#isClosed) {
+      try {
+        if (this.#tasks.size > 0) await this.#sendTasks();
+        else await this.#sendSweep();
+        this.#retryMs = 0;
+      } catch (error) {
+        if (!(error instanceof HubError)) throw error;
+        await this.#pause(this.#nextRetryMs(error));
+      }
+    }
+  }
+
+  /** Sends the next changes or the next deletions, as many as one request takes. */
+  async #sendTasks(): Promise<void> {
+    const tasks = takeBatch(this.#tasks);
+    const applied = tasks.flatMap(([, task]) => (task.kind === "apply" ? [task.object] : []));
+    const removed = tasks.flatMap(([, task]) => (task.kind === "remove" ? [task.key] : []));
+    const done = (name: string, task: Task) => {
+      // A newer state may have come while the request was on its way.
+      if (this.#tasks.get(name) === task) this.#tasks.delete(name);
+    };
+    try {
+      if (removed.length > 0) await this.#options.hub.remove(removed);
+      for (const [name, task] of tasks) {
+        if (task.kind !== "remove") continue;
+        this.#sent.delete(name);
+        done(name, task);
+      }
+      if (applied.length === 0) return;
+      const results = await this.#options.hub.apply(applied.map(toSent));
+      const byName = new Map(results.map((result) => [nameOf(result), result]));
+      let hasTemporary = false;
+      for (const [name, task] of tasks) {
+        if (task.kind !== "apply") continue;
+        const result = byName.get(name);
+        this.#options.onOutcome(task.object, result);
+        if (result?.isTemporary !== false) {
+          hasTemporary = true;
+          continue;
+        }
+        this.#sent.set(name, versionOf(task.object));
+        done(name, task);
+      }
+      if (hasTemporary) throw new HubError("the hub could not take all objects now", 503);
+    } catch (error) {
+      if (error instanceof HubError && !error.isTemporary) this.#giveUp(tasks, error);
+      for (const object of applied)
+        if (error instanceof HubError && error.status !== 503)
+          this.#options.onOutcome(object, undefined, error.message);
+      throw error;
+    }
+  }
+
+  /** A request that the hub refuses as a whole is not repeated: its objects wait for their next change. */
+  #giveUp(tasks: readonly (readonly [string, Task])[], error: HubError): void {
+    // A token that is not taken may be replaced: then all is tried again.
+    if (error.status === 401 || error.status === 403) return;
+    for (const [name, task] of tasks) {
+      if (this.#tasks.get(name) === task) this.#tasks.delete(name);
+    }
+  }
+
+  async #sendSweep(): Promise<void> {
+    const [kind, kept] = this.#sweeps.entries().next().value!;
+    const removed = await this.#options.hub.sweep(
+      kind,
+      kept.map(({ namespace, name }) => ({ ...(namespace === undefined ? {} : { namespace }), name })),
+    );
+    if (this.#sweeps.get(kind) === kept) this.#sweeps.delete(kind);
+    if (removed > 0) this.#options.log(`removed ${removed} of kind ${kind} that the cluster does not have`);
+  }
+
+  #nextRetryMs({ message, retryAfterMs = 0 }: HubError): number {
+    this.#retryMs = Math.min(retryMsMax, Math.max(retryMsMin, this.#retryMs * 2));
+    if (this.#retryMs === retryMsMin) this.#options.log(message);
+    // Full jitter: exporters that lost the hub at the same moment do not come back at the same moment.
+    return Math.max(retryAfterMs, this.#retryMs * (0.5 + this.#options.random() / 2));
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) return resolve();
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function takeBatch(tasks: ReadonlyMap<string, Task>): [string, Task][] {
+  const batch: [string, Task][] = [];
+  let characters = 0;
+  for (const [name, task] of tasks) {
+    characters += task.kind === "apply" ? JSON.stringify(task.object.spec)?.length + 300 : 300;
+    if (batch.length > 0 && (batch.length === objectsAtOnceMax || characters > requestCharactersMax)) break;
+    batch.push([name, task]);
+  }
+  return batch;
+}
+
+function toSent({ kind, metadata, spec }: ClusterObject): SentObject {
+  const { name, namespace, uid, generation } = metadata;
+  return {
+    kind,
+    metadata: {
+      ...{ name, uid },
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(generation === undefined ? {} : { generation }),
+    },
+    spec: spec ?? {},
+  };
+}
+
+function keyOf({ kind, metadata: { namespace, name } }: ClusterObject): ObjectKey {
+  return { kind, ...(namespace === undefined ? {} : { namespace }), name };
+}
+
+function nameOf({ kind, namespace = "", name }: ObjectKey): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** What the hub was sent of an object: another uid means that it was deleted and created again. */
+function versionOf({ metadata: { uid, generation = 0 } }: ClusterObject): string {
+  return `${uid}/${generation}`;
+}
