@@ -3,7 +3,7 @@
 import { hubAnswerBytesMax, hubAnswerMsMax } from "./limits.ts";
 
 /** An object as the hub takes it. */
-export interface SentObject {
+export interface DesiredObject {
   kind: string;
   metadata: { name: string; namespace?: string | undefined; uid: string; generation?: number | undefined };
   spec: unknown;
@@ -83,7 +83,7 @@ export class HubClient {
     this.#options = options;
   }
 
-  async apply(objects: readonly SentObject[]): Promise<AppliedObject[]> {
+  async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
     const { results } = await this.#post<{ results: AppliedObject[] }>("objects", { objects });
     return results;
   }

@@ -3,12 +3,12 @@
  * order and as often as they come; the newest state of each object is sent until the hub has taken or refused it.
  */
 
-import type { AppliedObject, HubClient, ObjectKey, SentObject } from "./hub-client.ts";
+import type { AppliedObject, DesiredObject, HubClient, ObjectKey } from "./hub-client.ts";
 import { HubError } from "./hub-client.ts";
 import { gatherMs, objectsAtOnceMax, requestCharactersMax, retryMsMax, retryMsMin } from "./limits.ts";
 
 /** An object of the cluster. */
-export interface ClusterObject extends SentObject {
+export interface ClusterObject extends DesiredObject {
   status?: unknown;
 }
 
@@ -72,10 +72,6 @@ export class ObjectSync {
     for (const object of objects) {
       if (again) this.#sent.delete(nameOf(keyOf(object)));
       this.changed(object);
-    }
-    for (const [name, task] of [...this.#tasks]) {
-      const isGone = task.kind === "apply" && task.object.kind === kind && !names.has(name);
-      if (isGone) this.#tasks.delete(name);
     }
     this.#sweeps.set(kind, objects.map(keyOf));
     this.#start();
@@ -200,7 +196,7 @@ function takeBatch(tasks: ReadonlyMap<string, Task>): [string, Task][] {
   return batch;
 }
 
-function toSent({ kind, metadata, spec }: ClusterObject): SentObject {
+function toSent({ kind, metadata, spec }: ClusterObject): DesiredObject {
   const { name, namespace, uid, generation } = metadata;
   return {
     kind,

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import {
   type AppliedObject,
+  type DesiredObject,
   HubError,
   type ObjectKey,
-  type SentObject,
 } from "../../../server/kubernetes/exporter/hub-client.ts";
 import { type Condition, nextStatus } from "../../../server/kubernetes/exporter/object-status.ts";
 import { type ClusterObject, ObjectSync } from "../../../server/kubernetes/exporter/object-sync.ts";
@@ -22,10 +22,11 @@ const isBad = (spec: unknown) => (spec as { isBad?: boolean }).isBad === true;
 class ModelHub {
   readonly objects = new Map<string, unknown>();
   requests = 0;
+  delayMs: () => number = () => 0;
   /** Chooses how the next request fails: not at all, before it is carried out, or after it. */
   fate: () => "none" | "before" | "after" | "refused" = () => "none";
 
-  async apply(objects: readonly SentObject[]): Promise<AppliedObject[]> {
+  async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
     return this.#carryOut(() =>
       objects.map(({ kind, metadata: { namespace = "", name, uid }, spec }) => {
         const key = keyText({ kind, namespace, name });
@@ -54,6 +55,8 @@ class ModelHub {
   async #carryOut<T>(work: () => T): Promise<T> {
     this.requests++;
     const fate = this.fate();
+    // Objects change while a request is on its way.
+    await new Promise((resolve) => setTimeout(resolve, this.delayMs()));
     if (fate === "before") throw new HubError("away", 0);
     if (fate === "refused") throw new HubError("busy", 503, 1_000);
     const result = work();
@@ -64,11 +67,19 @@ class ModelHub {
 
 const kinds = ["SvcAlert", "SvcWebhook"];
 
+/** Closes it; a request that is on its way is waited for. */
+async function closed(sync: ObjectSync): Promise<void> {
+  const closing = sync.close();
+  await vi.advanceTimersByTimeAsync(5_000);
+  await closing;
+}
+
 describe("random histories", () => {
   test.each([0, 1, 2, 3, 4, 5, 6, 7])("SVC_SEED + %i", async (offset) => {
     const random = new Random(seed, offset);
     const hub = new ModelHub();
     hub.fate = () => random.pick(["none", "none", "before", "after", "refused"]);
+    hub.delayMs = () => random.below(1_500);
     const objects = new Map<string, ClusterObject>();
     let uids = 0;
     let generation = 0;
@@ -103,7 +114,7 @@ describe("random histories", () => {
         );
       } else if (action === 18) {
         // Killed and started again: it knows nothing, and lists everything.
-        await sync.close();
+        await closed(sync);
         sync = open();
       }
       if (random.oneIn(3)) await vi.advanceTimersByTimeAsync(random.below(2_000));
@@ -120,7 +131,7 @@ describe("random histories", () => {
     for (const [key, { spec }] of objects)
       if (!isBad(spec)) expect([key, hub.objects.get(key)]).toEqual([key, spec]);
     for (const key of hub.objects.keys()) expect(objects.has(key), key).toBe(true);
-    await sync.close();
+    await closed(sync);
   });
 });
 
@@ -140,7 +151,7 @@ test("a burst of changes shares requests, and a change of the status alone sends
   for (const object of all) sync.changed({ ...object, status: { id: "x" } });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(hub.requests).toBe(4);
-  await sync.close();
+  await closed(sync);
 });
 
 test("a hub that is away is asked less and less, and told everything when it is back", async () => {
@@ -162,7 +173,7 @@ test("a hub that is away is asked less and less, and told everything when it is 
   await vi.advanceTimersByTimeAsync(31_000);
   expect(hub.objects.get("SvcAlert/a/o")).toEqual({ value: 1 });
   expect(problems.at(-1)).toBe("Synced");
-  await sync.close();
+  await closed(sync);
 });
 
 describe("the status", () => {
