@@ -231,3 +231,25 @@ describe("the status", () => {
     expect(warned.conditions[2]!.message).toBe("a warning");
   });
 });
+
+test("what changes while a request is on its way is sent after it", async () => {
+  const hub = new ModelHub();
+  hub.delayMs = () => 1_000;
+  const sync = new ObjectSync({ hub, onOutcome: () => undefined, random: () => 0, log: () => undefined });
+  const objectOf = (generation: number): ClusterObject => ({
+    kind: "SvcAlert",
+    metadata: { name: "o", namespace: "a", uid: "u", generation },
+    spec: { generation },
+  });
+  sync.changed(objectOf(1));
+  await vi.advanceTimersByTimeAsync(500);
+  sync.changed(objectOf(2));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([...hub.objects.values()]).toEqual([{ generation: 2 }]);
+  sync.changed(objectOf(3));
+  await vi.advanceTimersByTimeAsync(500);
+  sync.deleted({ kind: "SvcAlert", namespace: "a", name: "o" });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([...hub.objects.values()]).toEqual([]);
+  await closed(sync);
+});
