@@ -32,10 +32,9 @@ export async function foldSeries(
  * the label get NaN.
  */
 function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
-  const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
   return (series) => {
-    const text = name < 0 ? "" : set.labelOf(series, name);
+    const text = set.labelOf(series, label);
     if (text === "") return Number.NaN;
     const code = codes.get(text) ?? codes.size;
     codes.set(text, code);

@@ -54,9 +54,8 @@ export async function computeHistogramQuantiles(
  * or holds no number.
  */
 function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
-  const name = set.names().indexOf("le");
   return (series) => {
-    const text = name < 0 ? "" : set.labelOf(series, name);
+    const text = set.labelOf(series, "le");
     if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
     const bound = text === "" ? Number.NaN : Number(text);
     return Number.isNaN(bound) ? undefined : bound;

@@ -19,7 +19,7 @@ export async function selectTopSeries(
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
   // Without `by`, all series are one group. They also are where no series has any of the labels of `by`.
-  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
+  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names?.includes(label) ?? true);
   if (isOneGroup) {
     const rankOf = (series: number) => sign * totals[series]!;
     const selected = await selectLeastRanked(set, count, rankOf, work);

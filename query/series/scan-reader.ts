@@ -202,6 +202,8 @@ function isLabelMissing({ groups, labels: { offsets } }: AggregateResult, labels
 
 /** Makes the filter that selects the rows of one series. */
 function makeSeriesFilter({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
-  const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
+  const of = groupBy.map(
+    ({ field, label }): Filter => ({ kind: "equals", field, value: labelOf(series, label) }),
+  );
   return { kind: "and", of };
 }

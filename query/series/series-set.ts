@@ -10,10 +10,10 @@ import { sortInTurns } from "./sort-in-turns.ts";
 export interface SeriesSet {
   /** Indexes of the series that have points, in the order of the answer. */
   order: Uint32Array;
-  /** Names of all labels, collected at the first call. */
-  names: () => readonly string[];
-  /** A label's text, by series and index in `names()`; "" where the series lacks the label. */
-  labelOf: (series: number, name: number) => string;
+  /** Names of all labels; null where the series have `keyOf`. */
+  names: readonly string[] | null;
+  /** A label's text, by series and name; "" where the series lacks the label. */
+  labelOf: (series: number, name: string) => string;
   /**
    * The JSON of the labels of a series, as pairs sorted by name. Present where the store returned the labels in this
    * form.
@@ -42,8 +42,11 @@ export async function toSeriesSet(
   const textOf = makeTextReader(labels);
   return {
     ...(await sortPointsByGroup(points, points.values[aggregate]!, groups, work)),
-    names: () => names,
-    labelOf: (series, name) => textOf(series * names.length + name),
+    names,
+    labelOf: (series, name) => {
+      const label = names.indexOf(name);
+      return label < 0 ? "" : textOf(series * names.length + label);
+    },
   };
 }
 
@@ -73,15 +76,8 @@ export async function toSeriesSetOfPairs(
     parsed.set(series, labels);
     return labels;
   };
-  let allNames: string[] | undefined;
-  const names = () => {
-    allNames ??= [
-      ...new Set(Array.from(set.order, (series) => [...parseLabels(series).keys()]).flat()),
-    ].sort();
-    return allNames;
-  };
-  const labelOf = (series: number, name: number) => parseLabels(series).get(names()[name]!) ?? "";
-  return { ...set, keyOf, names, labelOf };
+  const labelOf = (series: number, name: string) => parseLabels(series).get(name) ?? "";
+  return { ...set, keyOf, names: null, labelOf };
 }
 
 /** Bytes of labels that are decoded at once: about a millisecond. */
@@ -223,8 +219,8 @@ export function filterMapValues(set: SeriesSet, map: (value: number) => number |
 export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
   if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelPair[];
   const { names, labelOf } = set;
-  return names().flatMap((name, i): LabelPair[] => {
-    const text = labelOf(series, i);
+  return names!.flatMap((name): LabelPair[] => {
+    const text = labelOf(series, name);
     return text === "" ? [] : [[name, text]];
   });
 }
@@ -298,8 +294,8 @@ export class SeriesBuilder {
     const starts = Uint32Array.from([...this.#starts, this.#values.length]);
     return {
       order: listSeriesWithPoints(starts),
-      names: () => names,
-      labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
+      names,
+      labelOf: (series, name) => labels[series]!.get(name) ?? "",
       starts,
       buckets: Float64Array.from(this.#buckets),
       values: Float64Array.from(this.#values),

@@ -55,7 +55,7 @@ test("the first of many equal series are found in few steps, however many are as
   let reads = 0;
   const work = new WorkDeadline(performance.now(), {});
   const set = await toSeriesSet(result, ["id"], 0, work);
-  const countRead = (series: number, name: number) => {
+  const countRead = (series: number, name: string) => {
     reads++;
     return set.labelOf(series, name);
   };
