@@ -53,5 +53,6 @@ export type {
   StoreOptions,
 } from "./store-options.ts";
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
+export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
 export { type TextVector, textAt } from "./vector/text.ts";

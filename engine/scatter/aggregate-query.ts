@@ -63,16 +63,20 @@ async function mergeAnswers(
       if (i % groupsATurn === groupsATurn - 1) await letOthersRun(control);
       places[i] = table.findOrAdd(numberOf[points.groups[i]!]!, points.buckets[i]!);
     }
+    await letOthersRun(control);
     states.merge(answer.states, places, table.count);
+    await letOthersRun(control);
     const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
     checkCaps(control, { memoryBytes, scannedRows: 0 });
   }
-  const points = { ...table.finish(), values: states.values(table.count) };
+  const values = states.values(table.count);
+  await letOthersRun(control);
+  const points = { ...table.finish(), values };
   return { groups: groups.count, labels: groups.finish(), points };
 }
 
 /** Lets other work of the thread run. Throws Failure "cancelled" or "deadline". */
-async function letOthersRun(control: QueryControl): Promise<void> {
+export async function letOthersRun(control: QueryControl): Promise<void> {
   await setImmediate();
   checkControl(control);
 }

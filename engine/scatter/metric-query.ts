@@ -13,7 +13,7 @@ import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { AggregatedPoints, Points } from "../plan/aggregation.ts";
 import type { RangeSelection } from "../plan/filter.ts";
-import { checkControl, type QueryControl } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import {
   increaseAgeNsMax,
   type MetricName,
@@ -31,7 +31,7 @@ import { checkLabel, toLabelFilter } from "../series/series-selection.ts";
 import type { SingleSeriesPart } from "../series/single-series-points.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextBuilder, textAt, textCount } from "../vector/text.ts";
-import { checkBucketWidth, findGroup } from "./aggregate-query.ts";
+import { checkBucketWidth, findGroup, letOthersRun } from "./aggregate-query.ts";
 import {
   isSmall,
   type QueryContext,
@@ -41,7 +41,7 @@ import {
   sumScanStatistics,
 } from "./scatter-gather.ts";
 
-/** Label lists numbered between two looks at the deadline: some milliseconds. */
+/** Label lists numbered before other work of the thread may run: some milliseconds. */
 const listsPerCheck = 16_384;
 
 /** Throws Failure "input". */
@@ -66,16 +66,17 @@ export async function querySamples(
   );
   const answered =
     own.length > 0
-      ? concatSingleSeries(own, caps)
-      : mergeSeriesPoints({ groupBy, aggregate }, answers, control);
+      ? await concatSingleSeries(own, caps, control)
+      : await mergeSeriesPoints({ groupBy, aggregate }, answers, control);
   return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
 /** Concatenates answers in which each series is a group of its own, and so of one thread alone. */
-function concatSingleSeries(
+async function concatSingleSeries(
   answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: SingleSeriesPart })[],
   caps: GroupCaps,
-): AggregatedPoints {
+  control: QueryControl,
+): Promise<AggregatedPoints> {
   const labels = new TextBuilder();
   const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
   checkPoints(count);
@@ -84,6 +85,7 @@ function concatSingleSeries(
   const values = new Float64Array(count);
   let at = 0;
   for (const { labels: own, part } of answers) {
+    await letOthersRun(control);
     const first = labels.rows;
     labels.append(own);
     for (let i = 0; i < part.groups.length; i++) groups[at + i] = part.groups[i]! + first;
@@ -95,27 +97,29 @@ function concatSingleSeries(
   return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
 }
 
-function mergeSeriesPoints(
+async function mergeSeriesPoints(
   { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
   answers: readonly SampleAnswer[],
   control: QueryControl,
-): AggregatedPoints {
+): Promise<AggregatedPoints> {
   const caps = groupCapsOf(control);
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const groups = new GroupTable(fields, caps);
   let groupsOfAnswers = 0;
-  const parts = answers.flatMap(({ labels, points, groups: count, texts }): PointsPart[] => {
-    if (points.kind !== "gathered") return [];
+  const parts: PointsPart[] = [];
+  for (const { labels, points, groups: count, texts } of answers) {
+    if (points.kind !== "gathered") continue;
     const isWanted = groupsWithPoints(points.part.groups, count);
     groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
-    return [{ points: points.part, groupOf: numberLists(groups, labels, fields, isWanted, control), texts }];
-  });
+    const groupOf = await numberLists(groups, labels, fields, isWanted, control);
+    parts.push({ points: points.part, groupOf, texts });
+  }
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: isApart ? concatPoints(aggregate, parts) : mergePoints(aggregate, parts, control),
+    points: await (isApart ? concatPoints : mergePoints)(aggregate, parts, control),
   };
 }
 
@@ -127,7 +131,11 @@ interface PointsPart {
 }
 
 /** Concatenates points where no group has points of two threads. */
-function concatPoints(aggregate: SampleAggregate, parts: readonly PointsPart[]): Points {
+async function concatPoints(
+  aggregate: SampleAggregate,
+  parts: readonly PointsPart[],
+  control: QueryControl,
+): Promise<Points> {
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const groups = new Uint32Array(count);
   const buckets = new Float64Array(count);
@@ -138,23 +146,25 @@ function concatPoints(aggregate: SampleAggregate, parts: readonly PointsPart[]):
     buckets.set(points.buckets, at);
     values.set(computePointValues(aggregate, points), at);
     at += points.groups.length;
+    await letOthersRun(control);
   }
   return { groups, buckets, values: [values] };
 }
 
-function mergePoints(
+async function mergePoints(
   aggregate: SampleAggregate,
   parts: readonly PointsPart[],
   control: QueryControl,
-): Points {
+): Promise<Points> {
   const texts = new GroupTable(1, groupCapsOf(control));
   const table = new SeriesPoints(aggregate);
   for (const { points, groupOf, texts: own } of parts) {
     const isWanted = new Uint8Array(textCount(own)).fill(1);
-    table.merge(points, groupOf, numberLists(texts, own, 1, isWanted, control));
-    checkControl(control);
+    table.merge(points, groupOf, await numberLists(texts, own, 1, isWanted, control));
+    await letOthersRun(control);
   }
   const gathered = table.finish();
+  await letOthersRun(control);
   const { groups, buckets } = gathered;
   return { groups, buckets, values: [computePointValues(aggregate, gathered)] };
 }
@@ -196,7 +206,7 @@ async function countBy(
   const counts = new Map<string, number>();
   for (const { texts, counts: own } of answers) {
     for (let i = 0; i < own.length; i++) {
-      if (i % listsPerCheck === 0) checkControl(control);
+      if (i % listsPerCheck === listsPerCheck - 1) await letOthersRun(control);
       const text = textAt(texts, i);
       counts.set(text, (counts.get(text) ?? 0) + own[i]!);
     }
@@ -241,17 +251,19 @@ function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
 /**
  * Numbers one thread's label lists in the table of the answer, by their texts. Lists with `isWanted` 0 are not added.
  */
-function numberLists(
+async function numberLists(
   table: GroupTable,
   lists: TextVector,
   fields: number,
   isWanted: Uint8Array,
   control: QueryControl,
-): Uint32Array {
-  return Uint32Array.from(isWanted, (wanted, list) => {
-    if (list % listsPerCheck === 0) checkControl(control);
-    return wanted === 0 ? 0 : findGroup(table, lists, list * fields, fields);
-  });
+): Promise<Uint32Array> {
+  const numbers = new Uint32Array(isWanted.length);
+  for (let list = 0; list < numbers.length; list++) {
+    if (list % listsPerCheck === listsPerCheck - 1) await letOthersRun(control);
+    if (isWanted[list] !== 0) numbers[list] = findGroup(table, lists, list * fields, fields);
+  }
+  return numbers;
 }
 
 /** Marks the stored series that have samples of today or yesterday as active. */

@@ -1,5 +1,6 @@
 import { calculate, isComparison } from "../plan/arithmetic.ts";
 import type { Calculation } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { groupSeries, isSingleUnlabelled, keptLabelsOf, matchingLabelsOf } from "./matching.ts";
 import {
   filterMapValues,
@@ -23,15 +24,22 @@ type OperatorPlan = Pick<Calculation, "op" | "bool" | "matching">;
 export class AmbiguousMatchError extends Error {}
 
 /** Applies an operator where two matching series both have a point. Throws an AmbiguousMatchError. */
-export function combineSeries(operator: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesSet {
+export async function combineSeries(
+  operator: OperatorPlan,
+  left: SeriesSet,
+  right: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const builder = new SeriesBuilder();
-  for (const pair of pairSeries(operator, left, right)) {
+  for (const pair of await pairSeries(operator, left, right, work)) {
     builder.beginSeries(pair.labels);
-    visitSharedBuckets(left, pair.left, right, pair.right, (bucket, a, b) => {
+    const { left: a, right: b } = pair;
+    await visitSharedBuckets(left, a, right, b, work, (bucket, a, b) => {
       const value = calculate(operator.op, a, b, operator.bool);
       if (value !== undefined) builder.addPoint(bucket, value);
     });
   }
+  await work.yield();
   return builder.build();
 }
 
@@ -56,22 +64,36 @@ export function negateSeries(set: SeriesSet): SeriesSet {
   return mapValues(set, (value) => -value);
 }
 
-function pairSeries({ op, matching }: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesPair[] {
+async function pairSeries(
+  { op, matching }: OperatorPlan,
+  left: SeriesSet,
+  right: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesPair[]> {
+  const pairs: SeriesPair[] = [];
   if (isSingleUnlabelled(right)) {
-    return Array.from(left.order, (series) => makePair(series, right.order[0]!, labelsOf(left, series)));
+    for (const series of left.order) {
+      pairs.push(makePair(series, right.order[0]!, labelsOf(left, series)));
+      if (work.isTurnOver()) await work.yield();
+    }
+    return pairs;
   }
   if (isSingleUnlabelled(left)) {
-    return Array.from(right.order, (series) => makePair(left.order[0]!, series, labelsOf(right, series)));
+    for (const series of right.order) {
+      pairs.push(makePair(left.order[0]!, series, labelsOf(right, series)));
+      if (work.isTurnOver()) await work.yield();
+    }
+    return pairs;
   }
   const keep = matchingLabelsOf(matching);
-  const rightGroups = groupSeries(right, keep);
-  const pairs: SeriesPair[] = [];
-  for (const [key, series] of groupSeries(left, keep)) {
+  const rightGroups = await groupSeries(right, keep, work);
+  for (const [key, series] of await groupSeries(left, keep, work)) {
     const others = rightGroups.get(key);
     if (others === undefined) continue;
     checkSingleSeries(op, "left", key, series);
     checkSingleSeries(op, "right", key, others);
     pairs.push(makePair(series[0]!, others[0]!, keptLabelsOf(left, series[0]!, keep)));
+    if (work.isTurnOver()) await work.yield();
   }
   return pairs;
 }
@@ -94,13 +116,14 @@ export function checkSingleSeries(op: string, side: string, key: string, series:
 }
 
 /** Visits the buckets in which both series have a point. */
-function visitSharedBuckets(
+async function visitSharedBuckets(
   a: SeriesSet,
   left: number,
   b: SeriesSet,
   right: number,
+  work: WorkDeadline,
   visit: (bucket: number, a: number, b: number) => void,
-): void {
+): Promise<void> {
   let [i, j] = [a.starts[left]!, b.starts[right]!];
   const [iEnd, jEnd] = [a.starts[left + 1]!, b.starts[right + 1]!];
   while (i < iEnd && j < jEnd) {
@@ -108,5 +131,6 @@ function visitSharedBuckets(
     if (difference === 0) visit(a.buckets[i]!, a.values[i]!, b.values[j]!);
     if (difference <= 0) i++;
     if (difference >= 0) j++;
+    if (work.isTurnOver()) await work.yield();
   }
 }

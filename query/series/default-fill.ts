@@ -1,6 +1,7 @@
 import { Failure } from "../../engine/index.ts";
 import { pointsMax } from "../limits.ts";
 import type { Calculation } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { checkSingleSeries } from "./binary-operation.ts";
 import { groupSeries, isSingleUnlabelled, matchingLabelsOf } from "./matching.ts";
 import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
@@ -51,27 +52,28 @@ function checkPointCount(series: number, bucketCount: number): void {
  * Evaluates `series default series`: adds points of the right operand where the left operand has none. Throws an
  * AmbiguousMatchError.
  */
-export function fillWithSeries(
+export async function fillWithSeries(
   { op, matching }: Pick<Calculation, "op" | "matching">,
   left: SeriesSet,
   right: SeriesSet,
-): SeriesSet {
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const keep = matchingLabelsOf(matching);
-  const union = new SeriesUnion();
-  const leftGroups = groupSeries(left, keep);
-  const rightGroups = groupSeries(right, keep);
+  const union = new SeriesUnion(work);
+  const leftGroups = await groupSeries(left, keep, work);
+  const rightGroups = await groupSeries(right, keep, work);
   const forAll = left.order.length > 0 && isSingleUnlabelled(right);
   for (const [key, group] of leftGroups) {
     const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
     if (fillers.length > 1) checkSingleSeries(op, "right", key, fillers);
     for (const series of group) {
-      union.add(left, series, () => true);
-      for (const filler of fillers) union.add(right, filler, () => true, labelsOf(left, series));
+      await union.add(left, series, () => true);
+      for (const filler of fillers) await union.add(right, filler, () => true, labelsOf(left, series));
     }
   }
   for (const [key, group] of rightGroups) {
     if (forAll || leftGroups.has(key)) continue;
-    for (const series of group) union.add(right, series, () => true);
+    for (const series of group) await union.add(right, series, () => true);
   }
   return union.build();
 }

@@ -27,17 +27,18 @@ export async function evaluateSeries(plan: SeriesPlan, context: EvaluationContex
 }
 
 async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
+  const work = context.reader.deadline;
   switch (plan.kind) {
     case "scan":
       return context.reader.readSeries(plan);
     case "top": {
       const ranked = await context.reader.readTopSeries(plan);
-      return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context));
+      return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context), work);
     }
     case "fold":
-      return foldSeries(plan, await evaluateSeries(plan.of, context));
+      return foldSeries(plan, await evaluateSeries(plan.of, context), work);
     case "histogramQuantile":
-      return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, context));
+      return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, context), work);
     case "negation":
       return negateSeries(await evaluateSeries(plan.of, context));
     case "calculation":
@@ -51,7 +52,7 @@ async function evaluateCalculation(plan: Calculation, context: EvaluationContext
     evaluateOperand(plan.right, context),
   ]);
   try {
-    return applyOperator(plan, left, right, context);
+    return await applyOperator(plan, left, right, context);
   } catch (error) {
     if (!(error instanceof AmbiguousMatchError)) throw error;
     throw new QueryError(error.message, { text: context.query, span: plan.at });
@@ -65,20 +66,23 @@ async function evaluateOperand(
   return operand.kind === "number" ? operand.value : evaluateSeries(operand, context);
 }
 
-function applyOperator(
+async function applyOperator(
   plan: Calculation,
   left: SeriesSet | number,
   right: SeriesSet | number,
-  { buckets }: EvaluationContext,
-): SeriesSet {
+  { buckets, reader }: EvaluationContext,
+): Promise<SeriesSet> {
+  const work = reader.deadline;
   const { op, matching } = plan;
   if (typeof left === "number") return combineNumber(plan, right as SeriesSet, left, "left");
   if (op === "default") {
-    if (typeof right !== "number") return fillWithSeries(plan, left, right);
+    if (typeof right !== "number") return fillWithSeries(plan, left, right, work);
     const isEmpty = left.order.length === 0 && plan.isLeftUnlabelled;
     if (isEmpty) return makeConstantSeries(right, countBuckets(buckets));
     return fillWithNumber(left, right, countBuckets(buckets));
   }
   if (typeof right === "number") return combineNumber(plan, left, right, "right");
-  return isSetOperator(op) ? applySetOperator(op, matching, left, right) : combineSeries(plan, left, right);
+  return isSetOperator(op)
+    ? applySetOperator(op, matching, left, right, work)
+    : combineSeries(plan, left, right, work);
 }

@@ -1,20 +1,29 @@
 import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
+import { sortInTurns } from "./sort-in-turns.ts";
 
 /** Makes one series of each group of series. All points that the group has in a bucket are folded into one point. */
-export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
+export async function foldSeries(
+  { fold, keep }: Pick<FoldedSeries, "fold" | "keep">,
+  set: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const builder = new SeriesBuilder();
-  for (const group of groupSeries(set, keep).values()) {
+  for (const group of (await groupSeries(set, keep, work)).values()) {
     builder.beginSeries(keptLabelsOf(set, group[0]!, keep));
     const values = fold.op === "distinct" ? makeLabelCoder(set, fold.label) : undefined;
-    const points = sortPointsByBucket(set, group, values);
+    const points = await sortPointsByBucket(set, group, work, values);
     for (let at = 0; at < points.buckets.length; at++) {
-      const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
+      const folded = points.values.subarray(points.starts[at], points.starts[at + 1]);
+      const value = foldValues(fold, folded);
       // A NaN, such as the sum of opposite infinities, gives no point.
       if (!Number.isNaN(value)) builder.addPoint(points.buckets[at]!, value);
+      if (work.isTurnOver(folded.length)) await work.yield();
     }
   }
+  await work.yield();
   return builder.build();
 }
 
@@ -23,10 +32,9 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
  * the label get NaN.
  */
 function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
-  const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
   return (series) => {
-    const text = name < 0 ? "" : set.labelOf(series, name);
+    const text = set.labelOf(series, label);
     if (text === "") return Number.NaN;
     const code = codes.get(text) ?? codes.size;
     codes.set(text, code);
@@ -46,23 +54,26 @@ interface PointsByBucket {
  * Sorts the points of a group of series by bucket. With `codeOf`, each point has the code of its series instead of its
  * value.
  */
-function sortPointsByBucket(
+async function sortPointsByBucket(
   { starts: startOf, buckets, values }: SeriesSet,
   group: readonly number[],
+  work: WorkDeadline,
   codeOf?: (series: number) => number,
-): PointsByBucket {
+): Promise<PointsByBucket> {
   // The map holds first the number of points of each bucket, and later the index of each bucket.
   const indexOf = new Map<number, number>();
   for (const series of group) {
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
       indexOf.set(buckets[point]!, (indexOf.get(buckets[point]!) ?? 0) + 1);
+      if (work.isTurnOver()) await work.yield();
     }
   }
-  const ascending = Float64Array.from(indexOf.keys()).sort();
+  const ascending = await sortInTurns(Float64Array.from(indexOf.keys()), (a, b) => a - b, work);
   const starts = new Uint32Array(ascending.length + 1);
   for (const [index, bucket] of ascending.entries()) {
     starts[index + 1] = starts[index]! + indexOf.get(bucket)!;
     indexOf.set(bucket, index);
+    if (work.isTurnOver()) await work.yield();
   }
   const next = starts.slice();
   const ordered = new Float64Array(starts[ascending.length]!);
@@ -70,6 +81,7 @@ function sortPointsByBucket(
     const code = codeOf?.(series);
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
       ordered[next[indexOf.get(buckets[point]!)!]!++] = code ?? values[point]!;
+      if (work.isTurnOver()) await work.yield();
     }
   }
   return { buckets: ascending, starts, values: ordered };

@@ -1,6 +1,8 @@
 import type { KeptLabels } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
+import { sortInTurns } from "./sort-in-turns.ts";
 
 /** A bucket of a histogram: the number of observations up to `bound`, inclusive. */
 interface HistogramBucket {
@@ -14,10 +16,14 @@ const labelsButBound: KeptLabels = { kind: "without", labels: ["le"] };
  * Makes one series for each histogram: its quantile in each time bucket. The series of one histogram differ only in
  * `le`.
  */
-export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet {
+export async function computeHistogramQuantiles(
+  q: number,
+  set: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const bounds = makeBoundReader(set);
   const builder = new SeriesBuilder();
-  for (const group of groupSeries(set, labelsButBound).values()) {
+  for (const group of (await groupSeries(set, labelsButBound, work)).values()) {
     const histograms = new Map<number, HistogramBucket[]>();
     for (const series of group) {
       const bound = bounds(series);
@@ -27,14 +33,19 @@ export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet 
         const histogram = histograms.get(bucket) ?? [];
         histogram.push({ bound, count: set.values[point]! });
         histograms.set(bucket, histogram);
+        if (work.isTurnOver()) await work.yield();
       }
     }
     builder.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
-    for (const [bucket, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
+    const ascending = await sortInTurns(Float64Array.from(histograms.keys()), (a, b) => a - b, work);
+    for (const bucket of ascending) {
+      const histogram = histograms.get(bucket)!;
       const value = interpolateQuantile(q, histogram);
       if (value !== undefined && !Number.isNaN(value)) builder.addPoint(bucket, value);
+      if (work.isTurnOver(histogram.length)) await work.yield();
     }
   }
+  await work.yield();
   return builder.build();
 }
 
@@ -43,9 +54,8 @@ export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet 
  * or holds no number.
  */
 function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
-  const name = set.names().indexOf("le");
   return (series) => {
-    const text = name < 0 ? "" : set.labelOf(series, name);
+    const text = set.labelOf(series, "le");
     if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
     const bound = text === "" ? Number.NaN : Number(text);
     return Number.isNaN(bound) ? undefined : bound;

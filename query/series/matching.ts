@@ -1,4 +1,5 @@
 import type { Calculation, KeptLabels } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { type LabelPair, labelsOf, type SeriesSet } from "./series-set.ts";
 
 /** The labels of a series that a grouping keeps. */
@@ -10,7 +11,11 @@ export function keptLabelsOf(set: SeriesSet, series: number, { kind, labels }: K
  * Groups series whose kept labels are equal. Keys are the JSON of the kept labels, sorted by name. Values are the
  * indexes of the series, in the order of the set.
  */
-export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
+export async function groupSeries(
+  set: SeriesSet,
+  keep: KeptLabels,
+  work: WorkDeadline,
+): Promise<Map<string, number[]>> {
   const groups = new Map<string, number[]>();
   for (const series of set.order) {
     const kept = keptLabelsOf(set, series, keep).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -18,6 +23,7 @@ export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, numbe
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [series]);
     else group.push(series);
+    if (work.isTurnOver()) await work.yield();
   }
   return groups;
 }

@@ -1,70 +1,106 @@
 import type { TopSeries } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { keptLabelsOf } from "./matching.ts";
 import { compareTexts, labelKeyOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
+import { sortInTurns } from "./sort-in-turns.ts";
 
 /**
  * Selects the `count` series with the greatest (`topk`) or the least (`bottomk`) sum of points, in each group of
  * `among`. All selected series are ordered by their sums, and by their labels where sums are equal.
  */
-export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
+export async function selectTopSeries(
+  { op, count, among }: Omit<TopSeries, "of">,
+  set: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const totals = totalsOf(set);
   const sign = op === "topk" ? -1 : 1;
   const keyOf = makeLabelKeyReader(set);
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
   // Without `by`, all series are one group. They also are where no series has any of the labels of `by`.
-  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
+  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names?.includes(label) ?? true);
   if (isOneGroup) {
     const rankOf = (series: number) => sign * totals[series]!;
-    return { ...set, order: selectLeastRanked(set, count, rankOf).sort(compare) };
+    const selected = await selectLeastRanked(set, count, rankOf, work);
+    return { ...set, order: await sortInTurns(selected, compare, work) };
   }
   const countByGroup = new Map<string, number>();
-  const order = set.order.slice().sort(compare);
-  return {
-    ...set,
-    order: order.filter((series) => {
-      const key = JSON.stringify(keptLabelsOf(set, series, among));
-      const rank = countByGroup.get(key) ?? 0;
-      countByGroup.set(key, rank + 1);
-      return rank < count;
-    }),
-  };
+  const order: number[] = [];
+  for (const series of await sortInTurns(set.order, compare, work)) {
+    const key = JSON.stringify(keptLabelsOf(set, series, among));
+    const rank = countByGroup.get(key) ?? 0;
+    countByGroup.set(key, rank + 1);
+    if (rank < count) order.push(series);
+    if (work.isTurnOver()) await work.yield();
+  }
+  return { ...set, order: Uint32Array.from(order) };
 }
 
 /** The `count` series with the least `rankOf`, unordered. Of series with equal rank, those whose labels sort first. */
-function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
+async function selectLeastRanked(
+  set: SeriesSet,
+  count: number,
+  rankOf: (series: number) => number,
+  work: WorkDeadline,
+): Promise<Uint32Array> {
   const { order } = set;
   if (order.length <= count) return order.slice();
-  const bound = Float64Array.from(order, rankOf).sort()[count - 1]!;
+  const ranks = new Float64Array(order.length);
+  for (let i = 0; i < ranks.length; i++) ranks[i] = rankOf(order[i]!);
+  await work.yield();
+  const bound = (await sortInTurns(ranks, compareRanks, work))[count - 1]!;
   const below = order.filter((series) => rankOf(series) < bound);
+  await work.yield();
   const tied = order.filter((series) => rankOf(series) === bound);
+  await work.yield();
   const left = count - below.length;
-  return Uint32Array.from([
-    ...below,
-    ...(tied.length === left ? tied : selectLeastLabelled(set, tied, left)),
-  ]);
+  const chosen = tied.length === left ? tied : await selectLeastLabelled(set, tied, left, work);
+  const selected = new Uint32Array(below.length + chosen.length);
+  selected.set(below);
+  selected.set(chosen, below.length);
+  return selected;
+}
+
+/** Orders numbers; NaN, the sum of opposite infinities, comes last. */
+function compareRanks(a: number, b: number): number {
+  return a - b || Number(Number.isNaN(a)) - Number(Number.isNaN(b));
 }
 
 /**
  * The `count` of the `tied` series whose labels sort first. At most twice as many keys are held at a time, as a million
  * series may be tied.
  */
-function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
-  let kept: { series: number; key: string }[] = [];
+async function selectLeastLabelled(
+  set: SeriesSet,
+  tied: Uint32Array,
+  count: number,
+  work: WorkDeadline,
+): Promise<Uint32Array> {
+  const series = new Uint32Array(2 * count);
+  let keys: string[] = [];
   let bound: string | undefined;
-  const keepLeast = () => {
-    kept.sort((a, b) => compareTexts(a.key, b.key));
-    kept = kept.slice(0, count);
-    bound = kept.at(-1)?.key;
+  const keepLeast = async () => {
+    const sorted = await sortInTurns(
+      Uint32Array.from(keys.keys()),
+      (a, b) => compareTexts(keys[a]!, keys[b]!),
+      work,
+    );
+    const least = sorted.subarray(0, count);
+    series.set(least.map((position) => series[position]!));
+    keys = Array.from(least, (position) => keys[position]!);
+    bound = keys.at(-1);
   };
-  for (const series of tied) {
-    const key = labelKeyOf(set, series);
+  for (const each of tied) {
+    if (work.isTurnOver()) await work.yield();
+    const key = labelKeyOf(set, each);
     if (bound !== undefined && key >= bound) continue;
-    kept.push({ series, key });
-    if (kept.length === 2 * count) keepLeast();
+    series[keys.length] = each;
+    keys.push(key);
+    if (keys.length === 2 * count) await keepLeast();
   }
-  keepLeast();
-  return kept.map(({ series }) => series);
+  await keepLeast();
+  return series.subarray(0, keys.length);
 }
 
 /** The sum of the points of each series, by index of the series. */

@@ -14,7 +14,7 @@ import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/
 import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRangeNs, toRangeNs } from "../time/range.ts";
 import { selectTopSeries } from "./ranking.ts";
-import { checkLabelReads, type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
+import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
 
 /** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
 const rankedSeriesMax = 100;
@@ -62,7 +62,7 @@ export class ScanReader {
    */
   async readSeries({ scan: index, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
     const scan = this.#scans[index]!;
-    const set = this.#toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
+    const set = await this.#toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
     return perSecond ? this.#divideBySeconds(set) : set;
   }
 
@@ -83,7 +83,11 @@ export class ScanReader {
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "limit") throw error;
       const whole = await this.#aggregate(of.scan, scan, "whole");
-      const ranked = selectTopSeries(plan, this.#toLabelledSeries(scan, whole, of.aggregate));
+      const ranked = await selectTopSeries(
+        plan,
+        await this.#toLabelledSeries(scan, whole, of.aggregate),
+        this.deadline,
+      );
       if (ranked.order.length > rankedSeriesMax) throw error;
       const filter: Filter = {
         kind: "or",
@@ -92,20 +96,23 @@ export class ScanReader {
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
       const narrowed = { ...scan, steps };
       const result = await this.#aggregate(of.scan, narrowed, "bucket");
-      return selectTopSeries(plan, this.#toLabelledSeries(narrowed, result, of.aggregate));
+      return selectTopSeries(
+        plan,
+        await this.#toLabelledSeries(narrowed, result, of.aggregate),
+        this.deadline,
+      );
     }
   }
 
-  /** The series of a result. Reading their labels throws once the deadline has passed. */
-  #toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number): SeriesSet {
-    const set = Array.isArray(scan.groupBy)
+  #toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number): Promise<SeriesSet> {
+    return Array.isArray(scan.groupBy)
       ? toSeriesSet(
           result,
           scan.groupBy.map(({ label }) => label),
           aggregate,
+          this.deadline,
         )
-      : toSeriesSetOfPairs(result);
-    return checkLabelReads(set, () => this.deadline.countRead());
+      : toSeriesSetOfPairs(result, this.deadline);
   }
 
   #readOnce(index: number, scan: Scan): Promise<AggregateResult> {
@@ -195,6 +202,8 @@ function isLabelMissing({ groups, labels: { offsets } }: AggregateResult, labels
 
 /** Makes the filter that selects the rows of one series. */
 function makeSeriesFilter({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
-  const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
+  const of = groupBy.map(
+    ({ field, label }): Filter => ({ kind: "equals", field, value: labelOf(series, label) }),
+  );
   return { kind: "and", of };
 }

@@ -1,5 +1,7 @@
 import { isAscii } from "node:buffer";
 import { type AggregateResult, type TextVector, textAt } from "../../engine/index.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
+import { sortInTurns } from "./sort-in-turns.ts";
 
 /**
  * Series as typed arrays. A series is an index into `starts`. Labels are decoded only when they are read, as most never
@@ -8,10 +10,10 @@ import { type AggregateResult, type TextVector, textAt } from "../../engine/inde
 export interface SeriesSet {
   /** Indexes of the series that have points, in the order of the answer. */
   order: Uint32Array;
-  /** Names of all labels, collected at the first call. */
-  names: () => readonly string[];
-  /** A label's text, by series and index in `names()`; "" where the series lacks the label. */
-  labelOf: (series: number, name: number) => string;
+  /** Names of all labels; null where the series have `keyOf`. */
+  names: readonly string[] | null;
+  /** A label's text, by series and name; "" where the series lacks the label. */
+  labelOf: (series: number, name: string) => string;
   /**
    * The JSON of the labels of a series, as pairs sorted by name. Present where the store returned the labels in this
    * form.
@@ -31,36 +33,20 @@ export type LabelPair = [name: string, text: string];
  * Makes one series of each group. Its points have the values of the aggregation at index `aggregate`. `labels` holds
  * one text for each group and name.
  */
-export function toSeriesSet(
+export async function toSeriesSet(
   { groups, labels, points }: Pick<AggregateResult, "groups" | "labels" | "points">,
   names: readonly string[],
   aggregate: number,
-): SeriesSet {
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const textOf = makeTextReader(labels);
   return {
-    ...sortPointsByGroup(points, points.values[aggregate]!, groups),
-    names: () => names,
-    labelOf: (series, name) => textOf(series * names.length + name),
-  };
-}
-
-/** Calls `onRead` before each label, or key of all labels, of a series is read. */
-export function checkLabelReads(set: SeriesSet, onRead: () => void): SeriesSet {
-  const { labelOf, keyOf } = set;
-  return {
-    ...set,
+    ...(await sortPointsByGroup(points, points.values[aggregate]!, groups, work)),
+    names,
     labelOf: (series, name) => {
-      onRead();
-      return labelOf(series, name);
+      const label = names.indexOf(name);
+      return label < 0 ? "" : textOf(series * names.length + label);
     },
-    ...(keyOf === undefined
-      ? {}
-      : {
-          keyOf: (series) => {
-            onRead();
-            return keyOf(series);
-          },
-        }),
   };
 }
 
@@ -78,10 +64,11 @@ function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
  * Makes one series of each group. `labels` holds one text for each group: the JSON of its labels, as pairs sorted by
  * name.
  */
-export function toSeriesSetOfPairs(
+export async function toSeriesSetOfPairs(
   aggregated: Pick<AggregateResult, "groups" | "labels" | "points">,
-): SeriesSet {
-  const set = toSeriesSet(aggregated, ["labels"], 0);
+  work: WorkDeadline,
+): Promise<SeriesSet> {
+  const set = await toSeriesSet(aggregated, ["labels"], 0, work);
   const keyOf = makeTextReader(aggregated.labels);
   const parsed = new Map<number, Map<string, string>>();
   const parseLabels = (series: number) => {
@@ -89,40 +76,46 @@ export function toSeriesSetOfPairs(
     parsed.set(series, labels);
     return labels;
   };
-  let allNames: string[] | undefined;
-  const names = () => {
-    allNames ??= [
-      ...new Set(Array.from(set.order, (series) => [...parseLabels(series).keys()]).flat()),
-    ].sort();
-    return allNames;
-  };
-  const labelOf = (series: number, name: number) => parseLabels(series).get(names()[name]!) ?? "";
-  return { ...set, keyOf, names, labelOf };
+  const labelOf = (series: number, name: string) => parseLabels(series).get(name) ?? "";
+  return { ...set, keyOf, names: null, labelOf };
 }
 
+/** Bytes of labels that are decoded at once: about a millisecond. */
+const slabBytes = 2 ** 22;
+
 /**
- * Returns a function that reads the texts of a vector. ASCII bytes are decoded once as a whole, as slicing a string is
+ * Returns a function that reads the texts of a vector. ASCII bytes are decoded slab by slab, as slicing a string is
  * almost free.
  */
 function makeTextReader(texts: TextVector): (text: number) => string {
   const { offsets, bytes } = texts;
-  let whole: string | null | undefined;
+  /** Null where a slab is not ASCII. */
+  const slabs: (string | null | undefined)[] = [];
   return (text) => {
-    if (whole === undefined) whole = isAscii(bytes) ? decodeAscii(bytes) : null;
-    return whole === null ? textAt(texts, text) : whole.slice(offsets[text], offsets[text + 1]);
+    const [from, to] = [offsets[text]!, offsets[text + 1]!];
+    const slab = Math.floor(from / slabBytes);
+    const start = slab * slabBytes;
+    if (slabs[slab] === undefined) slabs[slab] = decodeAscii(bytes.subarray(start, start + slabBytes));
+    const whole = slabs[slab] as string | null;
+    return whole === null || to > start + slabBytes
+      ? textAt(texts, text)
+      : whole.slice(from - start, to - start);
   };
 }
 
-function decodeAscii(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+function decodeAscii(bytes: Uint8Array): string | null {
+  return isAscii(bytes)
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1")
+    : null;
 }
 
 /** Sorts points by group and then by time, and drops those without a value. `count` is the number of groups. */
-function sortPointsByGroup(
+async function sortPointsByGroup(
   { groups, buckets }: AggregateResult["points"],
   values: Float64Array,
   count: number,
-): Pick<SeriesSet, "order" | "starts" | "buckets" | "values"> {
+  work: WorkDeadline,
+): Promise<Pick<SeriesSet, "order" | "starts" | "buckets" | "values">> {
   const starts = new Uint32Array(count + 1);
   for (let point = 0; point < groups.length; point++) {
     // NaN means that none of the rows has a number.
@@ -132,7 +125,9 @@ function sortPointsByGroup(
   const next = starts.slice();
   const sortedBuckets = new Float64Array(starts[count]!);
   const sortedValues = new Float64Array(starts[count]!);
-  const inOrder = orderByBucket(groups, buckets, count);
+  await work.yield();
+  const inOrder = await orderByBucket(groups, buckets, count, work);
+  await work.yield();
   for (let i = 0; i < groups.length; i++) {
     const point = inOrder === null ? i : inOrder[i]!;
     if (Number.isNaN(values[point])) continue;
@@ -140,6 +135,7 @@ function sortPointsByGroup(
     sortedBuckets[at] = buckets[point]!;
     sortedValues[at] = values[point]!;
   }
+  await work.yield();
   return { order: listSeriesWithPoints(starts), starts, buckets: sortedBuckets, values: sortedValues };
 }
 
@@ -147,7 +143,12 @@ function sortPointsByGroup(
 const bucketsPerPointMax = 4;
 
 /** Indexes of all points in order of time; null where the points of each group are in order of time already. */
-function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
+async function orderByBucket(
+  groups: Uint32Array,
+  buckets: Float64Array,
+  groupCount: number,
+  work: WorkDeadline,
+): Promise<Uint32Array | null> {
   const count = buckets.length;
   const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
   let isAscending = true;
@@ -164,7 +165,9 @@ function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: n
   if (isAscending) return null;
   const width = greatest - least + 1;
   if (width > count * bucketsPerPointMax) {
-    return Uint32Array.from({ length: count }, (_, point) => point).sort((a, b) => buckets[a]! - buckets[b]!);
+    const points = new Uint32Array(count);
+    for (let point = 0; point < count; point++) points[point] = point;
+    return sortInTurns(points, (a, b) => buckets[a]! - buckets[b]!, work);
   }
   const next = new Uint32Array(width + 1);
   for (let point = 0; point < count; point++) next[buckets[point]! - least + 1]!++;
@@ -216,19 +219,22 @@ export function filterMapValues(set: SeriesSet, map: (value: number) => number |
 export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
   if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelPair[];
   const { names, labelOf } = set;
-  return names().flatMap((name, i): LabelPair[] => {
-    const text = labelOf(series, i);
+  return names!.flatMap((name): LabelPair[] => {
+    const text = labelOf(series, name);
     return text === "" ? [] : [[name, text]];
   });
 }
 
 /** Orders series by their labels. */
-export function sortByLabels(set: SeriesSet): SeriesSet {
+export async function sortByLabels(set: SeriesSet, work: WorkDeadline): Promise<SeriesSet> {
   const keyOf = makeLabelKeyReader(set);
-  const keyed = Array.from(set.order, (series) => ({ series, key: keyOf(series) }));
-  // An array's sort is TimSort, which is fast here: the series come in sorted runs, one from each thread.
-  keyed.sort((a, b) => compareTexts(a.key, b.key));
-  return { ...set, order: Uint32Array.from(keyed, ({ series }) => series) };
+  // Each key is made once, outside of the comparisons.
+  for (const series of set.order) {
+    keyOf(series);
+    if (work.isTurnOver()) await work.yield();
+  }
+  const order = await sortInTurns(set.order, (a, b) => compareTexts(keyOf(a), keyOf(b)), work);
+  return { ...set, order };
 }
 
 /**
@@ -265,6 +271,7 @@ export function mapValues(set: SeriesSet, map: (value: number) => number): Serie
 /** Builds a set one series at a time: begin a series, then add its points in order of time. */
 export class SeriesBuilder {
   readonly #labels: Map<string, string>[] = [];
+  readonly #names = new Set<string>();
   readonly #starts: number[] = [];
   readonly #buckets: number[] = [];
   readonly #values: number[] = [];
@@ -272,6 +279,7 @@ export class SeriesBuilder {
   /** Begins a series. The texts of its labels must not be empty. */
   beginSeries(labels: readonly LabelPair[]): void {
     this.#labels.push(new Map(labels));
+    for (const [name] of labels) this.#names.add(name);
     this.#starts.push(this.#values.length);
   }
 
@@ -282,12 +290,12 @@ export class SeriesBuilder {
 
   build(): SeriesSet {
     const labels = this.#labels;
-    const names = [...new Set(labels.flatMap((each) => [...each.keys()]))].sort();
+    const names = [...this.#names].sort();
     const starts = Uint32Array.from([...this.#starts, this.#values.length]);
     return {
       order: listSeriesWithPoints(starts),
-      names: () => names,
-      labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
+      names,
+      labelOf: (series, name) => labels[series]!.get(name) ?? "",
       starts,
       buckets: Float64Array.from(this.#buckets),
       values: Float64Array.from(this.#values),

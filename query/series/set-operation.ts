@@ -1,40 +1,50 @@
 import type { Calculation } from "../plan/series-plan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import { groupSeries, matchingLabelsOf } from "./matching.ts";
 import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
+import { sortInTurns } from "./sort-in-turns.ts";
 
 /**
  * Applies `and`, `or` or `unless` bucket by bucket, as PromQL does. Many series of one operand may match many of the
  * other.
  */
-export function applySetOperator(
+export async function applySetOperator(
   op: "and" | "or" | "unless",
   matching: Calculation["matching"],
   left: SeriesSet,
   right: SeriesSet,
-): SeriesSet {
+  work: WorkDeadline,
+): Promise<SeriesSet> {
   const keep = matchingLabelsOf(matching);
-  const leftGroups = groupSeries(left, keep);
-  const rightGroups = groupSeries(right, keep);
-  const union = new SeriesUnion();
+  const leftGroups = await groupSeries(left, keep, work);
+  const rightGroups = await groupSeries(right, keep, work);
+  const union = new SeriesUnion(work);
   for (const [key, series] of leftGroups) {
-    const others = bucketsOf(right, rightGroups.get(key) ?? []);
+    const others = await bucketsOf(right, rightGroups.get(key) ?? [], work);
     for (const each of series) {
-      union.add(left, each, (bucket) => op === "or" || others.has(bucket) === (op === "and"));
+      await union.add(left, each, (bucket) => op === "or" || others.has(bucket) === (op === "and"));
     }
   }
   if (op === "or") {
     for (const [key, series] of rightGroups) {
-      const taken = bucketsOf(left, leftGroups.get(key) ?? []);
-      for (const each of series) union.add(right, each, (bucket) => !taken.has(bucket));
+      const taken = await bucketsOf(left, leftGroups.get(key) ?? [], work);
+      for (const each of series) await union.add(right, each, (bucket) => !taken.has(bucket));
     }
   }
   return union.build();
 }
 
-function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Set<number> {
+async function bucketsOf(
+  { starts, buckets }: SeriesSet,
+  group: readonly number[],
+  work: WorkDeadline,
+): Promise<Set<number>> {
   const found = new Set<number>();
   for (const series of group) {
-    for (let point = starts[series]!; point < starts[series + 1]!; point++) found.add(buckets[point]!);
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) {
+      found.add(buckets[point]!);
+      if (work.isTurnOver()) await work.yield();
+    }
   }
   return found;
 }
@@ -44,18 +54,25 @@ function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Se
  * first is kept.
  */
 export class SeriesUnion {
+  readonly #work: WorkDeadline;
   readonly #series = new Map<string, { labels: LabelPair[]; points: Map<number, number> }>();
 
-  add(
+  constructor(work: WorkDeadline) {
+    this.#work = work;
+  }
+
+  async add(
     set: SeriesSet,
     series: number,
     isKept: (bucket: number) => boolean,
     labels = labelsOf(set, series),
-  ): void {
+  ): Promise<void> {
+    const work = this.#work;
     const points = this.#pointsOf(labels);
     for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
       const bucket = set.buckets[point]!;
       if (isKept(bucket) && !points.has(bucket)) points.set(bucket, set.values[point]!);
+      if (work.isTurnOver()) await work.yield();
     }
   }
 
@@ -70,12 +87,18 @@ export class SeriesUnion {
     return known.points;
   }
 
-  build(): SeriesSet {
+  async build(): Promise<SeriesSet> {
+    const work = this.#work;
     const builder = new SeriesBuilder();
     for (const { labels, points } of this.#series.values()) {
       builder.beginSeries(labels);
-      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) builder.addPoint(bucket, value);
+      const ascending = await sortInTurns(Float64Array.from(points.keys()), (a, b) => a - b, work);
+      for (const bucket of ascending) {
+        builder.addPoint(bucket, points.get(bucket)!);
+        if (work.isTurnOver()) await work.yield();
+      }
     }
+    await work.yield();
     return builder.build();
   }
 }

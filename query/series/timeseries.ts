@@ -57,7 +57,10 @@ export async function queryTimeseries(
   const reader = new ScanReader(store, plan.scans, buckets, limits);
   const found = await evaluateSeries(plan.series, { query, buckets, reader });
   const finite = keepFinitePoints(found);
-  const columns = new SeriesColumns(isRanked(plan.series) ? finite : sortByLabels(finite), buckets);
+  const columns = new SeriesColumns(
+    isRanked(plan.series) ? finite : await sortByLabels(finite, reader.deadline),
+    buckets,
+  );
   let series: Series[] | undefined;
   return {
     columns,

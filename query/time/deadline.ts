@@ -1,5 +1,4 @@
-import { setImmediate } from "node:timers/promises";
-import { Failure, type QueryLimits } from "../../engine/index.ts";
+import { Failure, type QueryLimits, Turns } from "../../engine/index.ts";
 
 /**
  * Limits for a later step of work that began at `startedAtMs` (a value of `performance.now()`). All steps share one
@@ -10,14 +9,15 @@ export function deductElapsedTime(startedAtMs: number, limits: QueryLimits | und
   return { ...limits, deadlineMs: limits.deadlineMs - (performance.now() - startedAtMs) };
 }
 
-/** Label reads between two looks at the clock: less than a millisecond of work. */
-const readsPerCheck = 1_024;
+/** Steps between two looks at the clock: less than a millisecond of work. */
+const stepsPerCheck = 64;
 
-/** The deadline of the work that the query thread does itself, after the store has answered. */
+/** The deadline and the turns of the work that the query thread does itself, after the store has answered. */
 export class WorkDeadline {
   readonly #endAtMs: number;
   readonly #abort: AbortSignal | undefined;
-  #reads = 0;
+  readonly #turns = new Turns();
+  #steps = 0;
 
   constructor(startedAtMs: number, limits: QueryLimits | undefined) {
     this.#endAtMs = startedAtMs + (limits?.deadlineMs ?? Number.POSITIVE_INFINITY);
@@ -31,14 +31,20 @@ export class WorkDeadline {
     throw new Failure("deadline", "the query took longer than its deadline; a shorter time range is faster");
   }
 
-  /** To be called for each label that is read: loops over many series read their labels. */
-  countRead(): void {
-    if (++this.#reads % readsPerCheck === 0) this.check();
+  /**
+   * Counts steps of some microseconds at most; returns whether others should run now: every loop over series or points
+   * has `if (work.isTurnOver()) await work.yield()`.
+   */
+  isTurnOver(steps = 1): boolean {
+    this.#steps += steps;
+    if (this.#steps < stepsPerCheck) return false;
+    this.#steps = 0;
+    return this.#turns.isOver;
   }
 
   /** Lets other requests run, and throws where the query must end. */
   async yield(): Promise<void> {
-    await setImmediate();
+    await this.#turns.next();
     this.check();
   }
 }

@@ -48,6 +48,15 @@ function writeHead(res: HttpResponse, { status, headers }: Reply): void {
   for (const [name, value] of Object.entries(headers ?? {})) res.writeHeader(name, value);
 }
 
+/**
+ * Returns whether a body is coded in another way than in chunks alone. The library takes every body with a
+ * Transfer-Encoding for chunks, and a proxy before the server may see a request where the library sees bytes of a body.
+ */
+export function hasUnknownCoding({ headers }: Head): boolean {
+  const coding = headers.get("transfer-encoding");
+  return coding !== undefined && coding.trim().toLowerCase() !== "chunked";
+}
+
 type BodyState = "none" | "unread" | "reading" | "complete";
 
 /**

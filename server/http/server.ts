@@ -13,7 +13,7 @@ import { type Budget, SharedBudget } from "../throttle/shared-budget.ts";
 import { addressText, networkOf } from "./address.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";
-import { announcedBytes, Exchange, readHead } from "./exchange.ts";
+import { announcedBytes, Exchange, hasUnknownCoding, readHead } from "./exchange.ts";
 import {
   bodyBytesInFlightMax,
   failuresBurstMax,
@@ -96,6 +96,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => bodyBytes.total);
   const listener = await listen(options.address, (res, req) => {
     const head = readHead(res, req);
+    // An answer would leave the connection open for the requests that the body may hold.
+    if (hasUnknownCoding(head)) return void res.close();
     const exchange = new Exchange(res, head);
     void handle(state, head, exchange);
   });

@@ -20,7 +20,7 @@ import {
 export interface DecodePoolOptions {
   /** Threads that one sender may use. */
   threads: number;
-  /** A thread that decodes a group of bodies for longer is ended. */
+  /** A thread that decodes a group of bodies for longer is ended. CPU time. */
   decodeMsMax: number;
   /** Called for each thread that was ended. */
   onEnded: (cause: "time" | "memory" | "fault") => void;
@@ -181,7 +181,10 @@ export class DecodePool {
     const endedMs = performance.now();
     sender.running--;
     sender.usedMs += endedMs - startedMs;
-    if (outcome.ended || endedMs - startedMs > slowDecodeMs) sender.slowUntilMs = endedMs + slowSenderMs;
+    // The time by the clock is known already, and the CPU time is no more.
+    const isSlow =
+      outcome.ended || (endedMs - startedMs > slowDecodeMs && thread.groupCpuMs() > slowDecodeMs);
+    if (isSlow) sender.slowUntilMs = endedMs + slowSenderMs;
     if (!outcome.ended) this.#idle.add(thread);
     this.#startDecoding();
     answer(jobs, outcome, this.#options.decodeMsMax);

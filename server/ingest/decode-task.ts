@@ -99,5 +99,9 @@ export type DecodeTask = BodyTask[];
 /** What became of one body; `fault` is the stack of an error in the decoder. */
 export type BodyResult = { decoded: DecodedBody } | { fault: string };
 export type DecodeResult = BodyResult[];
-/** What a decoding thread sends: once that it has loaded its program, then the result of each task. */
-export type DecodeAnswer = "ready" | DecodeResult;
+/** Sent once a decoding thread has loaded its program. `thread` is what `findOwnThread` returns on it. */
+interface DecodeReady {
+  thread: string | undefined;
+}
+/** What a decoding thread sends: once that it is ready, then the result of each task. */
+export type DecodeAnswer = DecodeReady | DecodeResult;

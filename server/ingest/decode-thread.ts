@@ -1,9 +1,10 @@
-/** A decoding thread: decodes groups of bodies, one after the other, each within a time and a memory of its own. */
+/** A decoding thread: decodes groups of bodies, one after the other, each within a CPU time and a memory of its own. */
 
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { ThreadClock } from "../../engine/index.ts";
 import type { BodyTask, DecodeAnswer, DecodeResult } from "./decode-task.ts";
-import { decodeHeapMiB } from "./limits.ts";
+import { decodeHeapMiB, decodeWallFactor } from "./limits.ts";
 
 /** Why a thread ended before it answered. */
 export type EndCause = "time" | "memory" | "closed" | Error;
@@ -14,6 +15,9 @@ export type GroupOutcome =
   /** `position` is that of the body that was being decoded. */
   | { ended: true; cause: EndCause; position: number };
 
+/** The least time between two looks at a thread that has nearly used its time. */
+const watchMsMin = 10;
+
 export class DecodeThread {
   readonly #worker: Worker;
   /** In shared memory: the position in its group of the body that is being decoded. */
@@ -23,6 +27,9 @@ export class DecodeThread {
   /** Resolves once the thread has loaded its program; never where it ends before. */
   readonly ready: Promise<void>;
   #ending: Promise<void> | undefined;
+  #clock = new ThreadClock(undefined);
+  /** What the clock showed when the group that is decoded began. */
+  #beganCpuMs = 0;
 
   /** `onEnd` is called when the thread has ended, for whatever reason. */
   constructor(onEnd: (cause: EndCause) => void) {
@@ -35,7 +42,8 @@ export class DecodeThread {
     });
     this.ready = new Promise((resolve) => {
       this.#worker.on("message", (answer: DecodeAnswer) => {
-        if (answer === "ready") {
+        if ("thread" in answer) {
+          this.#clock = new ThreadClock(answer.thread);
           this.#releaseProcess();
           resolve();
         } else this.#settle({ ended: false, results: answer });
@@ -47,12 +55,26 @@ export class DecodeThread {
     this.#worker.on("exit", () => void this.end(new Error("a decoding thread ended by itself")));
   }
 
-  /** Decodes a group on a thread that is ready. The thread is ended where that takes longer than `msMax`. Never rejects. */
+  /**
+   * Decodes a group on a thread that is ready. The thread is ended where that takes more CPU time than `msMax`, or very
+   * much longer by the clock. Never rejects.
+   */
   async decode(tasks: readonly BodyTask[], msMax: number): Promise<GroupOutcome> {
     const outcome = new Promise<GroupOutcome>((resolve) => {
       this.#settle = resolve;
     });
-    const timer = setTimeout(() => void this.end("time"), msMax);
+    const wallEndMs = performance.now() + msMax * decodeWallFactor;
+    this.#beganCpuMs = this.#clock.nowMs();
+    let timer: NodeJS.Timeout;
+    // A thread uses no more CPU time than passes by the clock: it is looked at again when it may have used the rest.
+    const watch = (restMs: number) => {
+      timer = setTimeout(() => {
+        const leftMs = Math.min(msMax - this.groupCpuMs(), wallEndMs - performance.now());
+        if (leftMs <= 0) void this.end("time");
+        else watch(Math.max(leftMs, watchMsMin));
+      }, restMs);
+    };
+    watch(msMax);
     Atomics.store(this.#position, 0, 0);
     // Only a thread that loads its program or works keeps the process alive: bodies may wait for it.
     this.#worker.ref();
@@ -63,9 +85,14 @@ export class DecodeThread {
     try {
       return await outcome;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(timer!);
       this.#releaseProcess();
     }
+  }
+
+  /** CPU time of the group that is decoded, or that was decoded last. */
+  groupCpuMs(): number {
+    return this.#clock.nowMs() - this.#beganCpuMs;
   }
 
   /** The thread keeps the process alive no longer, unless it is being ended: somebody waits for that. */
@@ -81,6 +108,7 @@ export class DecodeThread {
 
   async #end(cause: EndCause): Promise<void> {
     await this.#worker.terminate();
+    this.#clock.close();
     this.#onEnd(cause);
     this.#settle({ ended: true, cause, position: Atomics.load(this.#position, 0) });
   }

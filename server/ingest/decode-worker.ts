@@ -1,6 +1,7 @@
 /** Entry point of a decoding thread: decodes the groups of bodies that it gets, in order. */
 
 import { parentPort, workerData } from "node:worker_threads";
+import { findOwnThread } from "../../engine/index.ts";
 import { decodeBody } from "./decode.ts";
 import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask } from "./decode-task.ts";
 
@@ -15,8 +16,8 @@ parentPort!.on("message", (tasks: DecodeTask) => {
   parentPort!.postMessage(results);
 });
 
-const isReady: DecodeAnswer = "ready";
-parentPort!.postMessage(isReady);
+const ready: DecodeAnswer = { thread: findOwnThread() };
+parentPort!.postMessage(ready);
 
 /** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */
 function decodeOrReport(task: BodyTask): BodyResult {

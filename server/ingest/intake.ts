@@ -25,7 +25,7 @@ export interface IntakeOptions {
    * There is one thread more for other senders.
    */
   threads?: number;
-  /** Time in which a thread decodes a group of bodies; by default `decodeMsMax` of limits.ts. */
+  /** CPU time in which a thread decodes a group of bodies; by default `decodeMsMax` of limits.ts. */
   decodeMsMax?: number;
   /** Whether log messages that are JSON objects become attributes, where the sender does not choose. */
   flattensJson?: boolean;

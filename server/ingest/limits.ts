@@ -17,13 +17,18 @@ export const decodeGroupBytes = 1 * MiB;
 /** Bodies in one message to a decoding thread. */
 export const decodeGroupBodies = 64;
 /**
- * Time in which a thread decodes a group of bodies; then it is ended and replaced. The largest body of the slowest format
- * takes 14 s on one core (128 MiB of OTLP in JSON), and less than this where others use the core as well.
+ * CPU time in which a thread decodes a group of bodies; then it is ended and replaced. The largest body of the slowest
+ * format takes 14 s (128 MiB of OTLP in JSON), and up to twice as long on a slower machine.
  */
 export const decodeMsMax = 30_000;
+/**
+ * How many times as long decoding may take by the clock. On a busy machine a thread waits for its turns; one that gets a
+ * tenth of a core helps nobody any more.
+ */
+export const decodeWallFactor = 10;
 /** Heap of one decoding thread: the objects of the largest body, of any format that is parsed as a whole. */
 export const decodeHeapMiB = 2_048;
-/** A sender with a group of bodies that took longer than this counts as slow: a group of usual bodies takes 10 ms. */
+/** A sender with a group of bodies that took more CPU time counts as slow: a group of usual bodies takes 10 ms. */
 export const slowDecodeMs = 2_000;
 /** For this time a sender counts as slow. All slow senders together leave one decoding thread to the others. */
 export const slowSenderMs = 60_000;

@@ -14,7 +14,7 @@ import { ingestRoutes } from "./routes.ts";
 
 export interface IngestSettings {
   ingestThreads?: number | undefined;
-  /** Time in which a decoding thread reads a group of bodies, where it is not the default. */
+  /** CPU time in which a decoding thread reads a group of bodies, where it is not the default. */
   decodeMsMax?: number | undefined;
   /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
   flattensJson?: boolean;

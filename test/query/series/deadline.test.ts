@@ -5,6 +5,7 @@ import { queryTimeseries } from "../../../query/index.ts";
 import { selectTopSeries } from "../../../query/series/ranking.ts";
 import type { SeriesStore } from "../../../query/series/scan-reader.ts";
 import { labelsOf, toSeriesSet } from "../../../query/series/series-set.ts";
+import { WorkDeadline } from "../../../query/time/deadline.ts";
 
 /** A store whose answer to every aggregation is one row for each of `groups` ids. */
 function makeStore(groups: number): SeriesStore {
@@ -52,14 +53,16 @@ test("the first of many equal series are found in few steps, however many are as
   const groups = 100_000;
   const result = await makeStore(groups).aggregate({} as never);
   let reads = 0;
-  const set = toSeriesSet(result, ["id"], 0);
-  const countRead = (series: number, name: number) => {
+  const work = new WorkDeadline(performance.now(), {});
+  const set = await toSeriesSet(result, ["id"], 0, work);
+  const countRead = (series: number, name: string) => {
     reads++;
     return set.labelOf(series, name);
   };
   const counted = { ...set, labelOf: countRead };
   const count = 30_000;
-  const top = selectTopSeries({ op: "topk", count, among: { kind: "by", labels: [] } } as never, counted);
+  const plan = { op: "topk", count, among: { kind: "by", labels: [] } } as const;
+  const top = await selectTopSeries(plan as never, counted, work);
   const ids = Array.from(top.order, (series) => labelsOf(set, series)[0]![1]);
   const all = Array.from({ length: groups }, (_, i) => `id-${i}`).sort();
   expect(ids).toEqual(all.slice(0, count));

@@ -9,6 +9,7 @@ import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/
 import type { Call } from "../running.ts";
 
 export interface HostileBody extends Call {
+  protocol: string;
   name: string;
   path: string;
 }
@@ -186,9 +187,16 @@ const shapes: Record<string, (size: number) => string> = {
   "no end": (size) => `"${"a".repeat(size)}`,
 };
 
-/** One body for each protocol and shape, about `size` bytes before they are packed. */
-export function* listHostileBodies(random: Random, size: number): Generator<HostileBody> {
+export const protocolNames = Object.keys(protocols);
+
+/** One body for each of some protocols and each shape, about `size` bytes before they are packed. */
+export function* listHostileBodies(
+  random: Random,
+  size: number,
+  isWanted: (protocol: string) => boolean = () => true,
+): Generator<HostileBody> {
   for (const [name, { path, contentType, wrap, make, isSnappy = false }] of Object.entries(protocols)) {
+    if (!isWanted(name)) continue;
     const bodies: [string, Bytes][] = make === undefined ? [] : Object.entries(make(size));
     if (wrap !== undefined) {
       for (const [shape, makeValue] of Object.entries(shapes)) bodies.push([shape, wrap(makeValue(size))]);
@@ -200,6 +208,7 @@ export function* listHostileBodies(random: Random, size: number): Generator<Host
       const bytes = Buffer.from(content as Uint8Array);
       const packed = isSnappy ? Buffer.from(snappy.compress(bytes)) : gzipSync(bytes, { level: 1 });
       yield {
+        protocol: name,
         name: `${name}, ${shape}`,
         path,
         method: "POST",

@@ -113,6 +113,42 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     expect(await server.stop()).toBeLessThan(stopMsMax);
   }, 180_000);
 
+  test("searches with 300,000 groups", async () => {
+    const server = await startWatched(dataFolder());
+    const groups = 300_000;
+    const now = Date.now();
+    for (let from = 0; from < groups; from += 50_000) {
+      const rows = Array.from({ length: 50_000 }, (_, i) => {
+        const id = from + i;
+        const row = {
+          timestamp: now - id,
+          message: "m",
+          attributes: { id: `id-${id}`, tenth: `${id % 90_000}` },
+        };
+        return `${JSON.stringify(row)}\n`;
+      });
+      await server.call("POST", "/api/v1/ingest/logs", rows.join(""));
+    }
+    // Sealing and its passes are measured by the other tests.
+    await sleep(3_000);
+    const found: string[] = [];
+    const ask = (query: string) => async () => {
+      const body = { query, startTime: now - groups, endTime: now + 1, bucketSize: 86_400 };
+      found.push((await server.call("POST", "/api/v1/query/timeseries", body)).text);
+    };
+    const long = await findLongTurns(server, {
+      "the greatest of all": ask("topk(5, count(logs) by (id))"),
+      "the greatest of each": ask("topk(1, count(logs) by (tenth)) by (tenth)"),
+      sums: ask("sum(count(logs) by (tenth)) by (tenth)"),
+      "a distinct count": ask("count_distinct(tenth, count(logs) by (tenth))"),
+      "both sides": ask("count(logs) by (tenth) or count(logs) by (tenth)"),
+      quantiles: ask("topk(5, quantile(0.9, timestamp, logs) by (tenth))"),
+    });
+    expect(long).toEqual([]);
+    expect(found[0]).toMatch(/^\{"series":\[\{"labels":\{"id":/);
+    expect(await server.stop()).toBeLessThan(stopMsMax);
+  }, 180_000);
+
   test("20,000 resources of each kind", async () => {
     const dir = dataFolder();
     await storeResources(dir);
