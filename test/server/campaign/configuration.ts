@@ -107,7 +107,15 @@ export class Configuration {
     return faults;
   }
 
-  /** A copy, to compare a backup of this moment with. */
+  /** A configuration that must be found as this one is now, and can go on by itself. */
+  copy(): Configuration {
+    const copy = new Configuration();
+    copy.resources.splice(0, Infinity, ...this.snapshot());
+    copy.#next = this.#next;
+    return copy;
+  }
+
+  /** The resources as they are now, to compare a backup of this moment with. */
   snapshot(): Resource[] {
     return this.resources.map((resource) => ({ ...resource, unanswered: [...resource.unanswered] }));
   }
