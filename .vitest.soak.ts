@@ -11,6 +11,7 @@ export default defineConfig({
       "test/server/{alerts,notify}/*.test.ts",
       "test/server/model/exclusion.test.ts",
       "test/server/{killed-server,ingest/mutated-bodies,search/tail-random}.test.ts",
+      "test/server/campaign/*.test.ts",
     ],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],
