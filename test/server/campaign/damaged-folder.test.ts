@@ -13,6 +13,7 @@ import { inflictFault } from "../../durability/fault.ts";
 import { countRows, makeBody, rowsPerBody, type SentBody, sendBody } from "./bodies.ts";
 import { Configuration } from "./configuration.ts";
 import { campaignFolder } from "./folder.ts";
+import { findLogProblems } from "./load.ts";
 import { ask, kill, readToken, type ServerProcess, serve } from "./server-process.ts";
 
 /** Every kind of file of a data folder. */
@@ -168,7 +169,7 @@ async function end(server: ServerProcess, isRefusing: boolean): Promise<{ proble
   clearTimeout(timer);
   const problems = code === null ? ["it did not end, or crashed"] : [];
   if (code !== 0 && code !== null && !isRefusing) problems.push(`it ended with ${code}: ${err.slice(-500)}`);
-  if (/^ {4}at |request \w+ failed/m.test(err)) problems.push(`a stack trace: ${err.slice(0, 2_000)}`);
+  problems.push(...findLogProblems(err));
   return { problems, err };
 }
 
@@ -250,7 +251,7 @@ function inflictFaults(random: Random, dir: string): string[] {
 }
 
 test("a server on a damaged folder", async () => {
-  const cases = Number(process.env.SVC_CASES ?? scaled(4, 1_000));
+  const cases = Number(process.env.SVC_CASES ?? scaled(3, 1_000));
   const failures: string[] = [];
   for (let i = 0; i < cases; i++) {
     // A generator for each case, so that one case can be repeated alone.

@@ -90,7 +90,7 @@ export class Load {
   }
 }
 
-/** What is wrong with what a server logged. */
+/** What is wrong with what a server logged: an error that nobody expected. LMDB's library prints what it meets itself. */
 export function findLogProblems(err: string): string[] {
-  return /^ {4}at |request \w+ failed/m.test(err) ? [`a stack trace: ${err.slice(0, 3_000)}`] : [];
+  return /request \w+ failed|^svc: .*\n {4}at /m.test(err) ? [`a stack trace: ${err.slice(0, 3_000)}`] : [];
 }

@@ -2,13 +2,14 @@
  * A data folder that is mounted read-only, made unreadable or taken away under a server: it refuses with a reason, is
  * not ready, does not crash, and goes on once the folder is back. A start on such a folder is refused in a sentence.
  */
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import { report, scaled, seed } from "../../durability/campaign.ts";
 import { campaignFolder } from "./folder.ts";
 import { findLogProblems, Load } from "./load.ts";
-import { findMountProblem, MountSpace } from "./mount-space.ts";
+import { findMountProblem, MountSpace, makeImage } from "./mount-space.ts";
 import { ask, readToken, type ServerProcess, serve } from "./server-process.ts";
 
 const folder = campaignFolder("lost-folder");
@@ -80,7 +81,7 @@ test("a data folder that cannot be used for a while", async ({ skip }) => {
     lost.push(...(await load.findLost(server)).map((fault) => `after a restart: ${fault}`));
   }
   lost.push(...(await end(server)));
-  space.close();
+  await space.close();
   report(
     `folders lost and back (SVC_SEED=${seed}): tried ${tried}, survived ${tried - Math.min(lost.length, tried)}, ` +
       `lost ${lost.length} (${load.acknowledged} acknowledged, ${load.refused} refused)`,
@@ -88,7 +89,50 @@ test("a data folder that cannot be used for a while", async ({ skip }) => {
   expect(lost).toEqual([]);
 });
 
-async function checkRefusal(server: ServerProcess, trouble: Trouble, load: Load): Promise<void> {
+test("a file system that an error turns read-only", async ({ skip }) => {
+  const image = join(folder, "image");
+  const imageProblem = makeImage(image, 128);
+  if (imageProblem !== undefined) skip(imageProblem);
+  const dir = join(folder, "ext4");
+  mkdirSync(dir);
+  const load = new Load();
+  const lost: string[] = [];
+  const rounds = scaled(1, 10);
+  for (let round = 0; round < rounds; round++) {
+    const space = await MountSpace.openImage(dir, image);
+    const server = await serve(space.dir, { wrapper: space.wrapper, token: "" });
+    server.token = readToken(space.pathOf("store"));
+    lost.push(...(await load.findLost(server)));
+    await load.sendSome(server, 3);
+    space.breakImage();
+    await load.sendSome(server, 2);
+    await checkRefusal(server, { mustRefuse: true }, load);
+    lost.push(...(await load.findLost(server)));
+    // It cannot write down that it stopped: its exit code says so.
+    server.svc.child.kill("SIGTERM");
+    const { code, err } = await server.svc.ended;
+    if (code !== 0 && code !== 1) lost.push(`it ended with ${code}`);
+    lost.push(...findLogProblems(err));
+    await space.close();
+  }
+  const space = await MountSpace.openImage(dir, image);
+  const server = await serve(space.dir, { wrapper: space.wrapper, token: readToken(space.pathOf("store")) });
+  lost.push(...(await load.findLost(server)));
+  await load.waitUntilTaken(server);
+  lost.push(...(await end(server)), ...load.problems);
+  await space.close();
+  report(
+    `file systems turned read-only (SVC_SEED=${seed}): tried ${load.acknowledged}, ` +
+      `survived ${load.acknowledged - Math.min(lost.length, load.acknowledged)}, lost ${lost.length} (${load.refused} refused)`,
+  );
+  expect(lost).toEqual([]);
+});
+
+async function checkRefusal(
+  server: ServerProcess,
+  trouble: Pick<Trouble, "mustRefuse">,
+  load: Load,
+): Promise<void> {
   const isTaken = await load.sendOne(server);
   const { status, text } = await ask(server, "GET", "/ready");
   if (trouble.mustRefuse && isTaken) load.problems.push("rows are taken");

@@ -3,6 +3,7 @@
  * in a user namespace, too.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -13,6 +14,14 @@ const unshare = ["unshare", isRoot ? "-m" : "-rm"];
 export function findMountProblem(): string | undefined {
   const { status } = spawnSync(unshare[0]!, [...unshare.slice(1), "mount", "-t", "tmpfs", "svc", "/mnt"]);
   return status === 0 ? undefined : "neither root nor user namespaces: no file system can be mounted";
+}
+
+/** Makes a file with an empty ext4 file system. Returns why that, or mounting it, cannot be done here. */
+export function makeImage(path: string, mebibytes: number): string | undefined {
+  if (!isRoot) return "an image is mounted by root alone";
+  const script = 'truncate -s "$1M" "$0" && mkfs.ext4 -qF "$0" && unshare -m mount -o loop "$0" /mnt';
+  const { status } = spawnSync("sh", ["-c", script, path, String(mebibytes)]);
+  return status === 0 ? undefined : "no ext4 file system can be made and mounted on a loop device";
 }
 
 export class MountSpace {
@@ -31,10 +40,19 @@ export class MountSpace {
   }
 
   /** Makes the namespace; `bytes` is the size of its file system. */
-  static async open(folder: string, bytes: number): Promise<MountSpace> {
+  static open(folder: string, bytes: number): Promise<MountSpace> {
+    return MountSpace.#open(folder, `mount -t tmpfs -o size=${bytes} svc "$0"`);
+  }
+
+  /** Makes the namespace with the ext4 file system of an image, which an error turns read-only. It takes root. */
+  static openImage(folder: string, image: string): Promise<MountSpace> {
+    return MountSpace.#open(folder, `mount -o loop,errors=remount-ro '${image}' "$0"`);
+  }
+
+  static async #open(folder: string, mount: string): Promise<MountSpace> {
     const [base, dir] = [join(folder, "disk"), join(folder, "data")];
-    for (const path of [base, dir]) mkdirSync(path);
-    const script = `mount -t tmpfs -o size=${bytes} svc "$0" && mkdir "$0/store" && mount --bind "$0/store" "$1" && echo made && exec sleep 100000`;
+    for (const path of [base, dir]) mkdirSync(path, { recursive: true });
+    const script = `${mount} && mkdir -p "$0/store" && mount --bind "$0/store" "$1" && echo made && exec sleep 100000`;
     const holder = spawn(unshare[0]!, [...unshare.slice(1), "sh", "-c", script, base, dir]);
     await new Promise<void>((resolve, reject) => {
       holder.stdout.once("data", () => resolve());
@@ -68,8 +86,16 @@ export class MountSpace {
     this.#run(`chmod ${mode} "$0/store/${name}"`);
   }
 
-  close(): void {
+  /** Makes the ext4 file system meet an error: from now on it is read-only, for open files, too. */
+  breakImage(): void {
+    this.#run('echo 1 > "/sys/fs/ext4/$(basename "$(findmnt -no SOURCE "$0")")/trigger_fs_error"');
+  }
+
+  /** Ends the namespace; its file system is unmounted with it. */
+  async close(): Promise<void> {
+    const ended = once(this.#holder, "close");
     this.#holder.kill("SIGKILL");
+    await ended;
   }
 
   #run(script: string): void {
