@@ -13,6 +13,7 @@ export default defineConfig({
       "test/server/{killed-server,mutated-requests,search/tail-random}.test.ts",
       "test/server/ingest/{mutated-bodies,hostile-senders}.test.ts",
       "test/server/http/hostile-http.test.ts",
+      "test/server/campaign/*.test.ts",
     ],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],

@@ -1,3 +1,5 @@
+import { getSystemErrorName } from "node:util";
+
 /** Failures that a caller can act on, by kind. The server maps each kind to a response of its own. */
 export type FailureKind =
   /** The request itself is wrong. */
@@ -35,6 +37,20 @@ export const diskFullMessage = "the disk is full: free some space or set --reten
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/**
+ * A failed write as a Failure that a sender can be answered with: "disk-full", or "overload" for another error of the
+ * system, such as an I/O error. `what` names what could not be written. Returns undefined for an error that is a bug.
+ */
+export function toWriteFailure(error: unknown, what: string): Failure | undefined {
+  if (error instanceof Failure) return error;
+  if (isDiskFull(error)) return new Failure("disk-full", diskFullMessage, { cause: error });
+  const { code } = error as { code?: string | number };
+  if (code === undefined) return undefined;
+  // LMDB's errors have the number of the system's error.
+  const name = typeof code === "number" && code > 0 ? getSystemErrorName(-code) : code;
+  return new Failure("overload", `${what} could not be written (${name}); try again`, { cause: error });
 }
 
 /** Waits for a write that is useful but not necessary: on a full disk it is skipped without an error. */

@@ -85,7 +85,8 @@ export class FolderLock {
   }
 
   /**
-   * Throws Failure "folder" where the folder was removed, replaced or opened by another process since it was locked.
+   * Throws Failure "folder" where the folder was removed, replaced, made unreadable or opened by another process since it
+   * was locked.
    * What was written since then may be lost, and must not be acknowledged. It costs two calls of stat.
    */
   check(): void {
@@ -95,17 +96,23 @@ export class FolderLock {
 
   /** Why the folder is no longer this process's, in a sentence; undefined while it is. */
   get problem(): string | undefined {
-    if (this.#hasChanged("lock"))
-      return `${this.#dir} was removed or replaced while it was open; nothing more is written`;
-    if (this.#hasChanged("holder"))
-      return `${this.#dir} was opened by ${describeHolder(this.#dir)} while this one had it open; nothing more is written`;
-    return undefined;
+    try {
+      if (this.#hasChanged("lock"))
+        return `${this.#dir} was removed or replaced while it was open; nothing more is written`;
+      if (this.#hasChanged("holder"))
+        return `${this.#dir} was opened by ${describeHolder(this.#dir)} while this one had it open; nothing more is written`;
+      return undefined;
+    } catch (error) {
+      // The folder's mode, or its file system, keeps even the names of its files from this process.
+      const { code = String(error) } = error as NodeJS.ErrnoException;
+      return `${this.#dir} cannot be read any more (${code}); nothing more is written`;
+    }
   }
 
   /** Ends the lock. The folder may have been removed. */
   async release(): Promise<void> {
     try {
-      if (!this.#hasChanged("holder")) await rm(join(this.#dir, "holder"), { force: true });
+      if (this.problem === undefined) await rm(join(this.#dir, "holder"), { force: true });
     } finally {
       this.#database.close();
     }

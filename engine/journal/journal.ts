@@ -6,7 +6,7 @@
 import { fstatSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { diskFullMessage, Failure, isDiskFull, unlessFull } from "../failure.ts";
+import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
@@ -239,7 +239,7 @@ export class Journal {
         await this.#write(group, headers);
       } catch (error) {
         await this.#active?.rollBack();
-        const failure = toWriteFailure(error);
+        const failure = toJournalFailure(error);
         this.#lastFailure = { message: failure.message, atMs: this.#options.elapsed() };
         for (const pending of group) pending.reject(failure);
         continue;
@@ -360,9 +360,10 @@ function emptySegment(name: string): Segment {
   return { name, seqMax: 0, arrivalMax: 0, keyHashes: [], bytes: 0 };
 }
 
-function toWriteFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  if (isDiskFull(error)) return new Failure("disk-full", diskFullMessage, { cause: error });
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  return new Failure("overload", `the journal could not be written (${code}); try again`, { cause: error });
+function toJournalFailure(error: unknown): Failure {
+  const failure = toWriteFailure(error, "the journal");
+  return (
+    failure ??
+    new Failure("overload", "the journal could not be written (unknown error); try again", { cause: error })
+  );
 }

@@ -1,5 +1,5 @@
 /** Commits to both copies of the state at once. What one copy could not take is kept for its next commit. */
-import { Failure } from "../failure.ts";
+import { Failure, toWriteFailure } from "../failure.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import type { EncodedRecord } from "./state-record.ts";
 
@@ -25,7 +25,8 @@ export class StateWriter {
 
   /**
    * Resolves when the values are on disk in at least one copy; the result has the error message of the other, if it
-   * failed. Throws Failure "disk-full" or "damage" where both copies failed; both are then unchanged.
+   * failed. Throws Failure "disk-full", "damage" or "overload" (another error of the system) where both copies failed;
+   * both are then unchanged.
    */
   async write(values: StateValues): Promise<string[]> {
     const errors = await Promise.all(this.#copies.map((copy) => writeCopy(copy, values)));
@@ -53,7 +54,7 @@ async function writeCopy(copy: CopyWriter, values: StateValues): Promise<Error |
     copy.pending.clear();
     return undefined;
   } catch (error) {
-    return error as Error;
+    return toWriteFailure(error, "what is configured") ?? (error as Error);
   }
 }
 

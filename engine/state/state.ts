@@ -63,8 +63,8 @@ export interface State {
   count(table: string): number;
   /**
    * Applies all changes or none. When it resolves, they are on disk and visible to `get`. Throws Failure "input" where
-   * table and id together have more than 1,023 bytes or the id is not valid Unicode, "disk-full" or "damage" where neither
-   * copy took the changes, and "folder" where the data folder was removed, replaced or opened by another process.
+   * table and id together have more than 1,023 bytes or the id is not valid Unicode, "disk-full", "damage" or "overload" where
+   * neither copy took the changes, and "folder" where the data folder was removed, replaced or opened by another process.
    */
   write(changes: readonly StateChange[]): Promise<void>;
   /** Waits for pending writes, then closes both copies. Later writes are refused. */

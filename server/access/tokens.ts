@@ -109,28 +109,49 @@ export class Tokens {
     this.#records.set(record.id, record);
   }
 
-  /** Replaces a record; the secret stays. The change holds at once, before it is on disk. */
+  /**
+   * Replaces a record; the secret stays. The change holds at once, before it is on disk, and no more where `commit`
+   * throws.
+   */
   async change(
     record: TokenRecord,
     commit: (changes: StateChange[], write: WriteChanges) => Promise<void>,
   ): Promise<void> {
     this.#records.set(record.id, record);
-    await commit([additionOf(record)], (changes) => this.#state.write(changes));
+    try {
+      await commit([additionOf(record)], (changes) => this.#state.write(changes));
+    } finally {
+      this.#reload(record.id);
+    }
   }
 
-  /** Deletes tokens. They are refused from this moment on, before the change is on disk. */
+  /**
+   * Deletes tokens. They are refused from this moment on, before the change is on disk. Where `commit` throws they are
+   * taken again, as they would be after a restart.
+   */
   async revoke(
     ids: readonly string[],
     commit: (changes: StateChange[], write: WriteChanges) => Promise<void>,
   ): Promise<void> {
-    for (const id of ids) {
-      this.#records.delete(id);
-      this.#usedAtMs.delete(id);
-    }
+    for (const id of ids) this.#records.delete(id);
     const deletions = ids.flatMap((id) =>
       [table, usesTable].map((from) => ({ table: from, id, value: undefined })),
     );
-    await commit(deletions, (changes) => this.#state.write(changes));
+    try {
+      await commit(deletions, (changes) => this.#state.write(changes));
+    } finally {
+      for (const id of ids) this.#reload(id);
+    }
+  }
+
+  /** Makes the record in memory what was committed last. */
+  #reload(id: string): void {
+    const value = this.#state.get(table, id);
+    if (value !== undefined) this.#records.set(id, recordOf(id, value));
+    else {
+      this.#records.delete(id);
+      this.#usedAtMs.delete(id);
+    }
   }
 
   /** Unix milliseconds of the token's last use; null where none is recorded. */

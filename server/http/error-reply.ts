@@ -21,7 +21,7 @@ export function errorReplyOf(
   log: (message: string) => void,
   errorBody?: (error: Refusal) => ErrorBody,
 ): Reply {
-  const refusal = refusalOf(error) ?? logInternal(error, log);
+  const refusal = refusalOf(error, log) ?? logInternal(error, log);
   const { status, headers, message } = refusal;
   if (errorBody === undefined) return jsonReply({ error: message }, status, headers);
   const { contentType, body } = errorBody(refusal);
@@ -34,7 +34,7 @@ function logInternal(error: unknown, log: (message: string) => void): Refusal {
   return new Refusal(500, `an internal error, logged by the server as ${id}`);
 }
 
-function refusalOf(error: unknown): Refusal | null {
+function refusalOf(error: unknown, log: (message: string) => void): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!(error instanceof Failure)) return null;
   switch (error.kind) {
@@ -51,6 +51,10 @@ function refusalOf(error: unknown): Refusal | null {
     case "folder":
       return tryLater("the server cannot use its data folder any more; its log says why", 30);
     case "damage":
-      return null;
+      log(`a request met damage: ${error.message}`);
+      return new Refusal(
+        503,
+        "stored data that this needs is damaged; the server's log and `svc verify` say where",
+      );
   }
 }

@@ -15,9 +15,9 @@ import type { Random } from "../../fixtures/random.ts";
 
 const pageBytes = 4096;
 
-/** Damages one file of the folder; returns a description for the message of a failed test. */
-export function inflictFault(random: Random, dir: string): string {
-  const path = pickFile(random, dir);
+/** Damages one file of the folder, of one of the kinds; returns a description for the message of a failed test. */
+export function inflictFault(random: Random, dir: string, kinds: readonly RegExp[] = storeKinds): string {
+  const path = pickFile(random, dir, kinds);
   const fault = random.pick(faults);
   return `${relative(dir, path)}: ${fault(random, path)}`;
 }
@@ -102,18 +102,20 @@ function copyPageElsewhere(random: Random, path: string): string {
   return `page at ${from - (from % pageBytes)} written to ${start}`;
 }
 
+/** Kinds of files by their names; where a kind stands twice, it is picked twice as often. */
+const storeKinds: readonly RegExp[] = [
+  /data\.mdb$/,
+  /data\.mdb$/,
+  /data\.mdb$/,
+  /manifest/,
+  /\.log$/,
+  /\.log$/,
+  /./,
+];
+
 /** Picks the kind of file first, because some kinds have many files. */
-function pickFile(random: Random, dir: string): string {
+function pickFile(random: Random, dir: string, kinds: readonly RegExp[]): string {
   const files = filesOf(dir);
-  const kinds: readonly RegExp[] = [
-    /data\.mdb$/,
-    /data\.mdb$/,
-    /data\.mdb$/,
-    /manifest/,
-    /\.log$/,
-    /\.log$/,
-    /./,
-  ];
   const kind = random.pick(kinds);
   const candidates = files.filter((path) => kind.test(path));
   return random.pick(candidates.length > 0 ? candidates : files);

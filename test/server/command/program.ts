@@ -21,6 +21,8 @@ export interface Ended {
 export interface Options {
   env?: Record<string, string>;
   cwd?: string;
+  /** A program with arguments that starts the process, such as unshare. */
+  wrapper?: readonly string[];
   /** Null leaves standard input open. */
   input?: string | Uint8Array | null;
 }
@@ -35,7 +37,8 @@ export interface Started {
 /** The environment has none of the variables of whoever runs the tests. */
 export function startSvc(words: readonly string[], options: Options = {}): Started {
   const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [program, ...words], {
+  const [command, ...args] = [...(options.wrapper ?? []), process.execPath, program, ...words];
+  const child = spawn(command!, args, {
     cwd: options.cwd ?? elsewhere,
     env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), ...options.env },
   });

@@ -1,8 +1,9 @@
 /** A server whose data folder is removed while it runs. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ask } from "../control/asking.ts";
 import { call, startServer } from "../running.ts";
 
 test("a removed data folder ends readiness and acknowledgements within a second, and searches go on", async () => {
@@ -44,4 +45,30 @@ test("a removed data folder ends readiness and acknowledgements within a second,
     .poll(() => server.logged.join("\n"), { timeout: 5_000 })
     .toMatch(/error .* was removed or replaced/);
   await server.stop().catch(() => undefined);
+});
+
+test("a token whose change or revocation is refused is as it was", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "svc-removed-"));
+  const server = await startServer({ dataDir });
+  await ask(server, "POST", "/environments/create", { environment: { name: "prod" } });
+  const made = await ask(server, "POST", "/tokens", { role: "ingest", name: "before", environment: "prod" });
+  expect(made.status, made.text).toBe(200);
+  const path = `/tokens/${String(made.json.id)}`;
+  renameSync(dataDir, `${dataDir}-away`);
+  for (const [method, where, body] of [
+    ["PUT", path, { name: "after" }],
+    ["DELETE", path, undefined],
+    ["DELETE", path, undefined],
+    ["DELETE", "/environments/prod", undefined],
+  ] as const) {
+    const refused = await ask(server, method, where, body);
+    expect([method, where, refused.status]).toEqual([method, where, 503]);
+    const read = await ask(server, "GET", path);
+    expect([method, where, read.json.name]).toEqual([method, where, "before"]);
+  }
+  renameSync(`${dataDir}-away`, dataDir);
+  expect((await ask(server, "DELETE", path)).status).toBe(200);
+  expect((await ask(server, "GET", path)).status).toBe(404);
+  await server.stop();
+  rmSync(dataDir, { recursive: true });
 });

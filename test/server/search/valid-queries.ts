@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { arbitraryQuery } from "../../query/series/arbitrary-queries.ts";
 
 /** Texts that select logs. */
-export const logQueries = [
+const logQueries = [
   "",
   "error timeout",
   '"a phrase" or -refused level:error',
@@ -15,7 +15,7 @@ export const logQueries = [
   'logs{} |= `raw \\ text` !~ i"X"',
 ];
 
-export const traceQueries = [
+const traceQueries = [
   'traces{service.name="shop"} | duration_ms > 100',
   'traces{status_code="error", http.status=~"5.."}',
   "traces",
@@ -31,7 +31,7 @@ const fixedSeries = [
 ];
 
 /** Texts of series over time; the same for the same seed. */
-export function listSeriesQueries(seed: number): string[] {
+function listSeriesQueries(seed: number): string[] {
   return [...fixedSeries, ...fc.sample(arbitraryQuery, { seed, numRuns: 200 })];
 }
 

@@ -1,0 +1,141 @@
+/** Small bodies of every protocol over HTTP. All rows of a body, and no others, have its name as the attribute `batch`. */
+import snappy from "snappyjs";
+import { pushRequest } from "../../../server/ingest/loki/schema.ts";
+import { otlp } from "../../../server/ingest/otlp/schema.ts";
+import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
+import { lines } from "../running.ts";
+import { type Answer, countsOf, jsonType, type ServerProcess, send } from "./server-process.ts";
+
+export const rowsPerBody = 5;
+
+/** The time of the first row: half an hour ago, so that all rows are of the recent past. */
+const startMs = Date.now() - 1_800_000;
+
+export interface SentBody {
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
+  /** What all of its rows, and no others, have as the attribute `batch`. */
+  batch: string;
+  isAcknowledged: boolean;
+}
+
+type MakeBody = (batch: string, times: readonly number[]) => Pick<SentBody, "path" | "headers" | "body">;
+
+const protobufType = { "Content-Type": "application/x-protobuf" };
+
+function encoded(type: typeof pushRequest, request: object): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(type.encode(type.fromObject(request)).finish());
+}
+
+function text(body: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(body));
+}
+
+const attributesOf = (batch: string) => [{ key: "batch", value: { stringValue: batch } }];
+const nanos = (ms: number) => `${ms}000000`;
+
+function otlpLogs(batch: string, times: readonly number[]) {
+  const logRecords = times.map((ms) => ({ timeUnixNano: nanos(ms), attributes: attributesOf(batch) }));
+  return { resourceLogs: [{ scopeLogs: [{ logRecords }] }] };
+}
+
+/** One for each protocol over HTTP. */
+const makers: readonly MakeBody[] = [
+  (batch, times) => ({
+    path: "/api/v1/ingest/logs",
+    headers: { "Content-Type": "application/x-ndjson" },
+    body: text(lines(times.map((timestamp) => ({ timestamp, batch })))),
+  }),
+  (batch, times) => ({
+    path: "/v1/logs",
+    headers: protobufType,
+    body: encoded(otlp.lookupType("LogsRequest"), otlpLogs(batch, times)),
+  }),
+  (batch, times) => ({
+    path: "/v1/logs",
+    headers: jsonType,
+    body: text(JSON.stringify(otlpLogs(batch, times))),
+  }),
+  (batch, times) => {
+    const spans = times.map((ms, i) => ({
+      traceId: Buffer.alloc(16, batch),
+      spanId: Buffer.alloc(8, `${i}${batch}`),
+      startTimeUnixNano: nanos(ms),
+      attributes: attributesOf(batch),
+    }));
+    const request = { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+    const body = encoded(otlp.lookupType("TraceRequest"), request);
+    return { path: "/v1/traces", headers: protobufType, body };
+  },
+  (batch, times) => {
+    const entries = times.map((ms) => ({
+      timestamp: { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 },
+      line: "x",
+    }));
+    const request = encoded(pushRequest, { streams: [{ labels: `{batch="${batch}"}`, entries }] });
+    const body = new Uint8Array(snappy.compress(request));
+    return { path: "/loki/api/v1/push", headers: protobufType, body };
+  },
+  (batch, times) => ({
+    path: "/_bulk",
+    headers: { "Content-Type": "application/x-ndjson" },
+    body: text(lines(times.flatMap((ms) => [{ create: {} }, { "@timestamp": ms, batch }]))),
+  }),
+  (batch, times) => {
+    const timeseries = times.map((timestamp, i) => ({
+      labels: Object.entries({ __name__: "m", batch, i: String(i) }).map(([name, value]) => ({
+        name,
+        value,
+      })),
+      samples: [{ value: 1, timestamp }],
+    }));
+    const body = new Uint8Array(snappy.compress(encoded(writeRequest1, { timeseries })));
+    return { path: "/api/v1/write", headers: protobufType, body };
+  },
+  (batch, times) => {
+    const dataPoints = times.map((ms, i) => ({
+      timeUnixNano: nanos(ms),
+      asDouble: 1,
+      attributes: [...attributesOf(batch), { key: "i", value: { stringValue: String(i) } }],
+    }));
+    const metrics = [{ name: "g", gauge: { dataPoints } }];
+    const body = encoded(otlp.lookupType("MetricsRequest"), {
+      resourceMetrics: [{ scopeMetrics: [{ metrics }] }],
+    });
+    return { path: "/v1/metrics", headers: protobufType, body };
+  },
+];
+
+export const protocols = makers.length;
+
+/** Makes the body of a number; equal numbers make equal bodies. */
+export function makeBody(number: number): SentBody {
+  const batch = `b${number}`;
+  const times = Array.from({ length: rowsPerBody }, (_, i) => startMs + number * 10 + i);
+  return { ...makers[number % makers.length]!(batch, times), batch, isAcknowledged: false };
+}
+
+/** Sends a body; returns the answer with its text. */
+export function sendBody(server: ServerProcess, { path, headers, body }: SentBody): Promise<Answer> {
+  return send(server, "POST", path, { headers, body });
+}
+
+/** By batch: the rows that are found, over all signals. */
+export async function countRows(server: ServerProcess): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
+    const found = await countsOf(server, `count(${selector}) by (batch)`);
+    for (const [batch, count] of found) counts.set(batch, count);
+  }
+  return counts;
+}
+
+/** What is wrong with the rows: an acknowledged batch that is not whole, or any that is torn or doubled. */
+export function findRowFaults(bodies: readonly SentBody[], counts: ReadonlyMap<string, number>): string[] {
+  const wrong = bodies.filter(({ batch, isAcknowledged }) => {
+    const count = counts.get(batch) ?? 0;
+    return count !== rowsPerBody && (isAcknowledged || count !== 0);
+  });
+  return wrong.map(({ batch, path }) => `${path} ${batch}: ${counts.get(batch) ?? 0} of ${rowsPerBody} rows`);
+}

@@ -1,0 +1,281 @@
+/**
+ * Flipped bits, truncated and removed files of every kind in the data folder of a server, at rest and while it runs: it
+ * neither crashes nor hangs, answers without internal errors, reports what is damaged, finds every row whose file is
+ * intact, and takes new rows or says why not.
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStore, verifyStore } from "../../../engine/index.ts";
+import { Random } from "../../../fixtures/random.ts";
+import { copyFolder, report, scaled, seed } from "../../durability/campaign.ts";
+import { inflictFault } from "../../durability/fault.ts";
+import { countRows, makeBody, rowsPerBody, type SentBody, sendBody } from "./bodies.ts";
+import { Configuration } from "./configuration.ts";
+import { campaignFolder } from "./folder.ts";
+import { findLogProblems } from "./load.ts";
+import { ask, kill, readToken, type ServerProcess, serve } from "./server-process.ts";
+
+/** Every kind of file of a data folder. */
+const kinds: readonly RegExp[] = [
+  /(?:logs|traces|metrics)\/.*data\.mdb$/,
+  /(?:logs|traces|metrics)\/.*data\.mdb$/,
+  /control\/.*data\.mdb$/,
+  /control\/.*data\.mdb$/,
+  /\.log$/,
+  /\.log$/,
+  /manifest/,
+  /journal\/segments/,
+  /journal\/.*keys/,
+  /\/(?:format|closed|admin-token|server|holder|lock)$/,
+  /./,
+];
+
+interface Base {
+  dir: string;
+  bodies: readonly SentBody[];
+  /** Bodies up to this index are in chunks, the others in the journal. */
+  sealed: number;
+  configuration: Configuration;
+  token: string;
+}
+
+const folder = campaignFolder("damaged");
+/** One folder was shut down cleanly, the other is as a killed process leaves it. */
+let bases: Base[];
+
+beforeAll(async () => {
+  bases = await buildBases();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function buildBases(): Promise<Base[]> {
+  const dir = join(folder, "closed");
+  const bodies = Array.from({ length: 64 }, (_, number) => makeBody(number));
+  const configuration = new Configuration();
+  const sealed = 32;
+  for (const part of [bodies.slice(0, sealed), bodies.slice(sealed)]) {
+    const server = await serve(dir);
+    for (const body of part) body.isAcknowledged = (await sendBody(server, body)).status < 300;
+    for (let i = 0; i < 5; i++)
+      for (const kind of ["alert", "dashboard", "token"] as const)
+        await configuration.changeOne(server, kind, i);
+    if (part[0] !== bodies[0]) copyFolder(dir, join(folder, "killed"));
+    server.svc.child.kill("SIGTERM");
+    await server.svc.ended;
+    if (part[0] === bodies[0]) await sealAll(dir);
+  }
+  expect(bodies.every(({ isAcknowledged }) => isAcknowledged)).toBe(true);
+  const token = readToken(dir);
+  return ["closed", "killed"].map((name) => ({
+    dir: join(folder, name),
+    bodies,
+    sealed,
+    configuration,
+    token,
+  }));
+}
+
+async function sealAll(dir: string): Promise<void> {
+  const store = await openStore({ dir, threads: 1 });
+  await store.seal();
+  await store.close();
+}
+
+/** What a damaged server said. */
+interface Outcome {
+  problems: string[];
+  /** The metric or the log says that something is damaged. */
+  isReported: boolean;
+  rowsMissing: number;
+}
+
+/** Over all cases: how many servers reported damage, and in how many of them rows were lost with their file. */
+const seen = { reported: 0, withLoss: 0 };
+
+/** Returns whether rows of the body may be gone, if that is reported. */
+function mayBeLost(base: Base, body: SentBody, faults: readonly string[]): boolean {
+  const signal = body.path.includes("traces")
+    ? "traces"
+    : /write|metrics/.test(body.path)
+      ? "metrics"
+      : "logs";
+  const isSealed = base.bodies.indexOf(body) < base.sealed;
+  const hits = (pattern: RegExp) => faults.filter((fault) => pattern.test(fault)).length;
+  if (hits(new RegExp(`^${signal}/[^:]*data\\.mdb`)) > 0 || hits(new RegExp(`^${signal}/[^:]*manifest`)) > 1)
+    return true;
+  return !isSealed && (hits(/^journal\/[^:]*\.log/) > 0 || hits(/^journal\/segments/) > 1);
+}
+
+/** Asks a server on a damaged folder for everything. */
+async function examine(base: Base, server: ServerProcess, faults: readonly string[]): Promise<Outcome> {
+  const problems: string[] = [];
+  const probe = async (path: string, allowed: readonly number[]) => {
+    const { status, text } = await ask(server, "GET", path);
+    if (!allowed.includes(status)) problems.push(`${path}: ${status} ${text}`);
+    return text;
+  };
+  await probe("/health", [200]);
+  await probe("/ready", [200, 503]);
+  let counts = new Map<string, number>();
+  try {
+    counts = await countRows(server);
+  } catch (error) {
+    if (!/: (?:4\d\d|503) /.test(String(error))) problems.push(String(error));
+  }
+  let rowsMissing = 0;
+  for (const body of base.bodies) {
+    const count = counts.get(body.batch) ?? 0;
+    rowsMissing += Math.max(rowsPerBody - count, 0);
+    if (count > rowsPerBody) problems.push(`${body.batch} is doubled: ${count} rows`);
+    if (count < rowsPerBody && !mayBeLost(base, body, faults))
+      problems.push(`${body.path} ${body.batch}: ${count} of ${rowsPerBody} rows`);
+  }
+  const changed = await findChanged(base, server);
+  const isStateLost = faults.filter((fault) => fault.startsWith("control/")).length > 1;
+  if (!isStateLost) problems.push(...changed);
+  const metrics = await probe("/metrics", [200]);
+  const isReported = Number(/^svc_store_damaged_places (\d+)/m.exec(metrics)?.[1]) > 0;
+  return { problems, isReported, rowsMissing: rowsMissing + changed.length };
+}
+
+/** Resources that are not as they were; the base's configuration stays as it is for the next case. */
+async function findChanged({ configuration }: Base, server: ServerProcess): Promise<string[]> {
+  return (await configuration.copy().findFaults(server)).filter((fault) => !/: 503 /.test(fault));
+}
+
+/** New rows and changes are taken and found, or refused with a reason. */
+async function checkTakesMore(server: ServerProcess, number: number): Promise<string[]> {
+  const body = makeBody(number);
+  const { status, text } = await sendBody(server, body);
+  if (status < 300) {
+    const found = (await countRows(server)).get(body.batch);
+    return found === rowsPerBody ? [] : [`of new rows ${found} are found`];
+  }
+  const problems = status === 503 && text.length > 20 ? [] : [`new rows: ${status} ${text}`];
+  const changed = await ask(server, "POST", "/api/v1/tokens", { role: "viewer" });
+  if (changed.status >= 300 && changed.status !== 503)
+    problems.push(`a change: ${changed.status} ${changed.text}`);
+  return problems;
+}
+
+const endMsMax = 30_000;
+
+/** Ends the server in good order; returns what is wrong with that and with what it logged. */
+async function end(server: ServerProcess, isRefusing: boolean): Promise<{ problems: string[]; err: string }> {
+  server.svc.child.kill("SIGTERM");
+  const timer = setTimeout(() => server.svc.child.kill("SIGKILL"), endMsMax);
+  const { code, err } = await server.svc.ended;
+  clearTimeout(timer);
+  const problems = code === null ? ["it did not end, or crashed"] : [];
+  if (code !== 0 && code !== null && !isRefusing) problems.push(`it ended with ${code}: ${err.slice(-500)}`);
+  problems.push(...findLogProblems(err));
+  return { problems, err };
+}
+
+/** Starts a server on the folder. A string is the sentence with which it refuses it. */
+async function start(base: Base, dir: string): Promise<ServerProcess | string> {
+  try {
+    return await serve(dir, { token: base.token });
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const refusable = /^(?:format|lock)/;
+
+async function examineAtRest(
+  base: Base,
+  dir: string,
+  faults: readonly string[],
+  number: number,
+): Promise<string[]> {
+  const isRefusable = faults.some((fault) => refusable.test(fault));
+  let verified: string[] | undefined;
+  try {
+    verified = (await verifyStore(dir)).damage.map(({ where }) => where);
+  } catch (error) {
+    if (!isRefusable) return [`verify: ${String(error)}`];
+  }
+  const server = await start(base, dir);
+  if (typeof server === "string") {
+    const isSentence = /ended with 1: /.test(server) && !/^ {4}at /m.test(server);
+    return isRefusable && isSentence ? [] : [`it does not start: ${server}`];
+  }
+  try {
+    const { problems, isReported, rowsMissing } = await examine(base, server, faults);
+    problems.push(...(await checkTakesMore(server, number)));
+    const { problems: ended, err } = await end(server, isRefusable);
+    problems.push(...ended);
+    if (isReported) seen.reported++;
+    if (rowsMissing > 0) seen.withLoss++;
+    if (rowsMissing > 0 && !isReported && !/damage/.test(err)) problems.push("silently missing");
+    if ((rowsMissing > 0 || isReported) && verified?.length === 0) problems.push("verify found nothing");
+    return problems;
+  } finally {
+    await kill(server);
+  }
+}
+
+async function examineRunning(
+  base: Base,
+  dir: string,
+  random: Random,
+  number: number,
+): Promise<[string[], string[]]> {
+  const server = await start(base, dir);
+  if (typeof server === "string") return [[], [server]];
+  try {
+    if (random.oneIn(2)) await countRows(server);
+    const faults = inflictFaults(random, dir);
+    const { problems } = await examine(base, server, faults);
+    problems.push(...(await checkTakesMore(server, number)));
+    problems.push(
+      ...(
+        await end(
+          server,
+          faults.some((fault) => /^(?:lock|holder)/.test(fault)),
+        )
+      ).problems,
+    );
+    if (problems.length === 0) problems.push(...(await examineAtRest(base, dir, faults, number + 1)));
+    return [faults, problems];
+  } finally {
+    await kill(server);
+  }
+}
+
+function inflictFaults(random: Random, dir: string): string[] {
+  const count = random.oneIn(5) ? 2 : 1;
+  return Array.from({ length: count }, () => inflictFault(random, dir, kinds));
+}
+
+test("a server on a damaged folder", async () => {
+  const cases = Number(process.env.SVC_CASES ?? scaled(3, 1_000));
+  const failures: string[] = [];
+  for (let i = 0; i < cases; i++) {
+    // A generator for each case, so that one case can be repeated alone.
+    const random = new Random(seed, i);
+    const base = random.pick(bases);
+    const dir = join(folder, `case-${i}`);
+    copyFolder(base.dir, dir);
+    let faults: string[] = [];
+    let problems: string[];
+    const number = 1_000 + i * 2;
+    if (i % 2 === 0) {
+      faults = inflictFaults(random, dir);
+      problems = await examineAtRest(base, dir, faults, number);
+    } else [faults, problems] = await examineRunning(base, dir, random, number);
+    if (problems.length === 0) rmSync(dir, { recursive: true });
+    else {
+      failures.push(`case ${i}, ${dir} (${faults.join("; ")}): ${problems.join("\n  ")}`);
+      report(failures.at(-1)!);
+    }
+    if (i % 50 === 49) report(`${i + 1} of ${cases} damaged folders, ${failures.length} failed`);
+  }
+  report(
+    `damaged folders (SVC_SEED=${seed}): tried ${cases}, survived ${cases - failures.length}, lost ${failures.length} ` +
+      `(${seen.reported} reported damage, ${seen.withLoss} had lost rows or changes with a file)`,
+  );
+  expect(failures).toEqual([]);
+});
