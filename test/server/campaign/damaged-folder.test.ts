@@ -167,7 +167,10 @@ async function end(server: ServerProcess, isRefusing: boolean): Promise<{ proble
   const timer = setTimeout(() => server.svc.child.kill("SIGKILL"), endMsMax);
   const { code, err } = await server.svc.ended;
   clearTimeout(timer);
-  const problems = code === null ? ["it did not end, or crashed"] : [];
+  const problems =
+    code === null
+      ? [`it did not end, or crashed (${server.svc.child.signalCode}): ${err.slice(-1_000)}`]
+      : [];
   if (code !== 0 && code !== null && !isRefusing) problems.push(`it ended with ${code}: ${err.slice(-500)}`);
   problems.push(...findLogProblems(err));
   return { problems, err };
@@ -253,7 +256,7 @@ function inflictFaults(random: Random, dir: string): string[] {
 test("a server on a damaged folder", async () => {
   const cases = Number(process.env.SVC_CASES ?? scaled(3, 1_000));
   const failures: string[] = [];
-  for (let i = 0; i < cases; i++) {
+  for (let i = Number(process.env.SVC_FIRST_CASE ?? 0); i < cases; i++) {
     // A generator for each case, so that one case can be repeated alone.
     const random = new Random(seed, i);
     const base = random.pick(bases);
