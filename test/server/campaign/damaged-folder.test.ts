@@ -47,7 +47,11 @@ let bases: Base[];
 beforeAll(async () => {
   bases = await buildBases();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+/** Folders of failed cases are kept for inspection. */
+let isKept = false;
+afterAll(() => {
+  if (!isKept) rmSync(folder, { recursive: true, force: true });
+});
 
 async function buildBases(): Promise<Base[]> {
   const dir = join(folder, "closed");
@@ -280,5 +284,6 @@ test("a server on a damaged folder", async () => {
     `damaged folders (SVC_SEED=${seed}): tried ${cases}, survived ${cases - failures.length}, lost ${failures.length} ` +
       `(${seen.reported} reported damage, ${seen.withLoss} had lost rows or changes with a file)`,
   );
+  isKept = failures.length > 0;
   expect(failures).toEqual([]);
 });
