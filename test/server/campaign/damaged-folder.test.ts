@@ -47,7 +47,11 @@ let bases: Base[];
 beforeAll(async () => {
   bases = await buildBases();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+/** Folders of failed cases are kept for inspection. */
+let isKept = false;
+afterAll(() => {
+  if (!isKept) rmSync(folder, { recursive: true, force: true });
+});
 
 async function buildBases(): Promise<Base[]> {
   const dir = join(folder, "closed");
@@ -167,7 +171,10 @@ async function end(server: ServerProcess, isRefusing: boolean): Promise<{ proble
   const timer = setTimeout(() => server.svc.child.kill("SIGKILL"), endMsMax);
   const { code, err } = await server.svc.ended;
   clearTimeout(timer);
-  const problems = code === null ? ["it did not end, or crashed"] : [];
+  const problems =
+    code === null
+      ? [`it did not end, or crashed (${server.svc.child.signalCode}): ${err.slice(-1_000)}`]
+      : [];
   if (code !== 0 && code !== null && !isRefusing) problems.push(`it ended with ${code}: ${err.slice(-500)}`);
   problems.push(...findLogProblems(err));
   return { problems, err };
@@ -253,7 +260,7 @@ function inflictFaults(random: Random, dir: string): string[] {
 test("a server on a damaged folder", async () => {
   const cases = Number(process.env.SVC_CASES ?? scaled(3, 1_000));
   const failures: string[] = [];
-  for (let i = 0; i < cases; i++) {
+  for (let i = Number(process.env.SVC_FIRST_CASE ?? 0); i < cases; i++) {
     // A generator for each case, so that one case can be repeated alone.
     const random = new Random(seed, i);
     const base = random.pick(bases);
@@ -277,5 +284,6 @@ test("a server on a damaged folder", async () => {
     `damaged folders (SVC_SEED=${seed}): tried ${cases}, survived ${cases - failures.length}, lost ${failures.length} ` +
       `(${seen.reported} reported damage, ${seen.withLoss} had lost rows or changes with a file)`,
   );
+  isKept = failures.length > 0;
   expect(failures).toEqual([]);
 });
