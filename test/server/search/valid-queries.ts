@@ -31,7 +31,7 @@ const fixedSeries = [
 ];
 
 /** Texts of series over time; the same for the same seed. */
-export function listSeriesQueries(seed: number): string[] {
+function listSeriesQueries(seed: number): string[] {
   return [...fixedSeries, ...fc.sample(arbitraryQuery, { seed, numRuns: 200 })];
 }
 
