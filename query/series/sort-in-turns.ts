@@ -5,13 +5,15 @@ const runLength = 256;
 
 /**
  * Sorts numbers by a comparison, in turns; equal ones stay in their order. A merge sort: what is in order already, as the
- * sorted answers of several threads one after the other are, takes one comparison a number.
+ * sorted answers of several threads one after the other are, takes one comparison a number. Returns other numbers, or the
+ * same where they are few and in order.
  */
 export async function sortInTurns<A extends Uint32Array | Float64Array>(
   numbers: A,
   compare: (a: number, b: number) => number,
   work: WorkDeadline,
 ): Promise<A> {
+  if (numbers.length <= runLength && isInOrder(numbers, compare)) return numbers;
   let from = numbers.slice() as A;
   let to = numbers.slice() as A;
   const { length } = numbers;
