@@ -102,15 +102,23 @@ function compareFires(fires: readonly Fire[], expected: readonly ModelFire[]): v
 
 /**
  * Every message once, under one id however often it was tried, and the end of a fire after its begin. What did not arrive was said
- * to be given up.
+ * to be given up, or its fire ended before anybody could be told.
  */
 function compareMessages(
-  { receipts, givenUp }: WeekWorld,
+  { receipts, givenUp, untold }: WeekWorld,
   events: readonly ModelEvent[],
   torn: ReadonlySet<number>,
 ) {
   const lost = new Set(givenUp.map(({ to, event }) => `${to} ${event.type} ${event.fireId}`));
-  const lostKeys = new Set(givenUp.map(({ to, event }) => eventKey(to, event, torn)));
+  const left = [...givenUp, ...untold.values()];
+  const lostKeys = new Set(left.map(({ to, event }) => eventKey(to, event, torn)));
+  // Of such a fire neither the begin nor the end is told.
+  for (const { to, event } of untold.values()) {
+    if (event.type !== "alertResolved") continue;
+    expect(
+      receipts.filter((each) => each.to === to && each.events.some((told) => told.fireId === event.fireId)),
+    ).toEqual([]);
+  }
   const contents = new Map<string, string>();
   const idsOf = new Map<string, Set<string>>();
   const keys = new Map<string, string>();

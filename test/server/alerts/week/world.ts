@@ -40,6 +40,12 @@ export interface Sight {
   alerts: Map<string, { state: string; hasError: boolean; history: ReturnType<Evaluator["history"]> }>;
 }
 
+/** Why an outbox leaves out the begin and the end of a fire. */
+const untoldReasons: ReadonlySet<string> = new Set([
+  "it ended before anybody could be told",
+  "its fire was never told",
+]);
+
 /** Turns in which all is done that is due at one moment: after a start, every query of a week. */
 const roundsMax = 20;
 
@@ -51,6 +57,8 @@ export class WeekWorld {
   readonly receipts: Receipt[] = [];
   /** What was given up, as it was said. */
   readonly givenUp: { to: string; event: AlertEvent }[] = [];
+  /** Of fires that ended before anybody could be told: their begins and ends, by the ids of the notifications. */
+  readonly untold = new Map<string, { to: string; event: AlertEvent }>();
   readonly sights: Sight[] = [];
   /** By the fire's id, as it was seen last. */
   readonly fires = new Map<string, ReturnType<Evaluator["fires"]>[number]>();
@@ -236,6 +244,10 @@ export class WeekWorld {
   /** All that follows from what is done now, except what waits for time to pass. */
   async #settle(): Promise<void> {
     for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
+    for (const { id, status, problem, action, event } of this.#outbox.list()) {
+      if (status === "skipped" && untoldReasons.has(problem ?? ""))
+        this.untold.set(id, { to: nameOf(action), event: event as AlertEvent });
+    }
   }
 
   #die(): void {
