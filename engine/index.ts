@@ -1,34 +1,52 @@
 /** The engine's public face. */
 export type { BackupFile } from "./backup/backup.ts";
-export { type BackupMarker, type CopyProgress, writeBackup } from "./backup/backup-folder.ts";
-export { RestoreDamage, readRestoredMark, removeRestoredMark, restoreBackup } from "./backup/restore.ts";
+export type { BackupMarker, CopyProgress } from "./backup/backup-folder.ts";
+export { RestoreDamage } from "./backup/restore-damage.ts";
 export type { AdmissionCounts, AdmissionPolicy } from "./batch/admission-policy.ts";
 export type { EncodedBatch } from "./batch/batch.ts";
 export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
-export type { Exclusion, TextField, TextTest } from "./batch/exclusion.ts";
+export { type Exclusion, ExclusionFilter, type TextField, type TextTest } from "./batch/exclusion.ts";
 export { RowRanges } from "./batch/row-ranges.ts";
 export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/folder-lock.ts";
-export { type ColumnInventory, readInventory, type SignalInventory } from "./inspect/inventory.ts";
-export { type VerifyProgress, type VerifyReport, verifyStore } from "./inspect/verify.ts";
+export type { ColumnInventory, SignalInventory } from "./inspect/inventory.ts";
+export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
 export type { MetricType, Sample } from "./model/sample.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
+export {
+  openState,
+  openStore,
+  readInventory,
+  readRestoredMark,
+  removeRestoredMark,
+  restoreBackup,
+  verifyStore,
+  writeBackup,
+} from "./opening.ts";
 export type { SignalCounts } from "./partition/catalog.ts";
 export type { StoreStats } from "./partition/store-stats.ts";
 export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";
 export type {
   ArrivalQuery,
+  ColumnData,
+  ColumnRead,
   FieldCounts,
   FieldsQuery,
+  FieldValueCounts,
+  RowColumns,
+  RowColumnsQuery,
+  RowOrder,
   RowQuery,
   ScanQuery,
   SearchResult,
+  ValueCounts,
+  ValuesQuery,
 } from "./plan/row-query.ts";
 export type {
   MetricName,
@@ -43,9 +61,9 @@ export { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "./p
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";
-export { openState, type State, type StateChange, type StoredState } from "./state/state.ts";
+export type { State, StateChange, StoredState } from "./state/state.ts";
 export type { Json } from "./state/state-record.ts";
-export { openStore, Store } from "./store.ts";
+export type { Store } from "./store.ts";
 export type {
   AppendOptions,
   AppendResult,

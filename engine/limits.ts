@@ -127,7 +127,9 @@ export const openPartitionsMax = 32;
 export const openChunksMax = 4_096;
 /** Parts that one thread keeps open: about as many as there are before they are compacted and sealed. */
 export const openPartsMax = 32;
-/** Default memory for decoded columns of all scan threads together, as a share of the machine's memory. */
+/** Memory without which no further scan thread is started by default. */
+export const scanThreadMemoryBytes = 512 * MiB;
+/** Default memory for decoded columns of all scan threads together, as a share of what this process may use. */
 export const columnCacheShare = 0.25;
 /** Default lower bound of the column cache of one thread: enough for any chunk. */
 export const columnCacheBytesMin = 256 * MiB;
@@ -144,6 +146,9 @@ export const manifestKeysMax = 2_000;
 
 /** Attribute keys that one thread counts rows for: nobody reads a longer list. */
 export const countedKeysMax = 10_000;
+
+/** Values of all fields together that one thread counts rows for: about 40 MB. */
+export const countedValuesMax = 200_000;
 
 /** Default deadline of a query. */
 export const defaultDeadlineMs = 30_000;

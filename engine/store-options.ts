@@ -1,5 +1,4 @@
 /** Options and results of the store's methods. */
-import { totalmem } from "node:os";
 import {
   columnCacheBytesMax,
   columnCacheBytesMin,
@@ -7,6 +6,7 @@ import {
   queryThreadCacheBytesMin,
   queryThreadCacheShare,
 } from "./limits.ts";
+import { readMemoryBytes } from "./threads/machine.ts";
 
 /** An event in the life of a store, for a log. */
 export interface StoreEvent {
@@ -18,10 +18,10 @@ export interface StoreEvent {
 export interface StoreOptions {
   /** The data folder; created where it is missing. */
   dir: string;
-  /** Number of scan threads; one for each core by default. */
+  /** Number of scan threads; by default one a core, at most one for each 512 MiB of memory. */
   threads?: number;
   /**
-   * Bytes of memory for decoded columns, over all scan threads: a quarter of the machine's memory by default. The
+   * Bytes of memory for decoded columns, over all scan threads: by default a quarter of what this process may use. The
    * columns of one chunk that a query reads must fit into a thread's share: some 50 MB for a full chunk of ordinary
    * logs.
    */
@@ -66,7 +66,7 @@ export interface AppendResult {
 
 /** Cache sizes in bytes: `thread` for each of `threads` scan threads, and `caller` for the query thread in addition. */
 export function divideCache(bytes: number | undefined, threads: number): { thread: number; caller: number } {
-  const total = bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
+  const total = bytes ?? Math.max(readMemoryBytes() * columnCacheShare, threads * columnCacheBytesMin);
   return {
     thread: Math.min(total / threads, columnCacheBytesMax),
     caller: Math.max(queryThreadCacheBytesMin, Math.min(total * queryThreadCacheShare, columnCacheBytesMax)),

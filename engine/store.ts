@@ -1,6 +1,5 @@
 /** The store: takes batches of rows and samples, answers queries, and runs maintenance in the background. */
 
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Backup, openBackup } from "./backup/backup.ts";
 import type { EncodedBatch } from "./batch/batch.ts";
@@ -30,9 +29,13 @@ import type {
   ArrivalQuery,
   FieldCounts,
   FieldsQuery,
+  RowColumns,
+  RowColumnsQuery,
   RowQuery,
   ScanQuery,
   SearchResult,
+  ValueCounts,
+  ValuesQuery,
 } from "./plan/row-query.ts";
 import type {
   MetricName,
@@ -46,13 +49,14 @@ import { type Arrived, queryArrivals } from "./scatter/arrival-query.ts";
 import type { RecordBatch } from "./scatter/arrow-batch.ts";
 import { readChunks } from "./scatter/chunk-read-query.ts";
 import { queryFieldCounts } from "./scatter/field-count-query.ts";
+import { queryFirstRows } from "./scatter/first-rows-query.ts";
 import {
   countStoredSeries,
   queryMetricNames,
   querySamples,
   querySeriesLabels,
 } from "./scatter/metric-query.ts";
-import { queryNewestRows } from "./scatter/newest-rows-query.ts";
+import { queryRowColumns } from "./scatter/row-columns-query.ts";
 import { RunningQueries } from "./scatter/running-queries.ts";
 import {
   type QueryContext,
@@ -60,6 +64,7 @@ import {
   type ScatterContext,
   startControl,
 } from "./scatter/scatter-gather.ts";
+import { queryValueCounts } from "./scatter/value-count-query.ts";
 import type { StoredState } from "./state/state.ts";
 import {
   type AppendOptions,
@@ -68,21 +73,9 @@ import {
   type StoreEvent,
   type StoreOptions,
 } from "./store-options.ts";
+import { countScanThreads } from "./threads/machine.ts";
 import { WorkerThread } from "./threads/worker-thread.ts";
 import { ScanExecutor, type ScanThreadTask } from "./worker/scan-executor.ts";
-
-/** Opens the store in a folder, creating it. Throws Failure "folder". */
-export async function openStore(options: StoreOptions): Promise<Store> {
-  const { dir } = options;
-  await checkFormat(dir, { create: true });
-  const lock = await lockFolder(dir);
-  try {
-    return await Store.open(options, lock);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-}
 
 /** An open store. Methods of a closed one throw Failure "folder". */
 export class Store {
@@ -117,19 +110,22 @@ export class Store {
     this.#catalog = new Catalog(options.dir);
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
     this.#activeSeries = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
-    const threads = options.threads ?? availableParallelism();
+    const threads = options.threads ?? countScanThreads();
     const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
     this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
     const startThread = () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes });
     this.#scanThreads = Array.from({ length: threads }, startThread);
   }
 
-  static async open(options: StoreOptions, lock: FolderLock): Promise<Store> {
-    const store = new Store(options, lock);
+  /** Opens the store in a folder, creating it. Throws Failure "folder". */
+  static async open(options: StoreOptions): Promise<Store> {
+    await checkFormat(options.dir, { create: true });
+    const store = new Store(options, await lockFolder(options.dir));
     try {
       await store.#recover();
     } catch (error) {
       await store.#closeThreads();
+      await store.#lock.release();
       throw error;
     }
     return store;
@@ -155,7 +151,7 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    return this.#ask(limits, (context) => queryNewestRows(context, query));
+    return this.#ask(limits, (context) => queryFirstRows(context, query));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
@@ -190,6 +186,16 @@ export class Store {
   /** Counts the matching rows that have each field. Throws Failure "input", "deadline", "cancelled", "limit". */
   countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
     return this.#ask(limits, (context) => queryFieldCounts(context, query));
+  }
+
+  /** Fields of the matching rows as columns. Throws as `countFields`. */
+  readColumns(query: RowColumnsQuery, limits: QueryLimits = {}): Promise<RowColumns> {
+    return this.#ask(limits, (context) => queryRowColumns(context, query));
+  }
+
+  /** Counts the matching rows that have each value of each field. Throws as `countFields`. */
+  countValues(query: ValuesQuery, limits: QueryLimits = {}): Promise<ValueCounts> {
+    return this.#ask(limits, (context) => queryValueCounts(context, query));
   }
 
   /**
@@ -303,11 +309,7 @@ export class Store {
       {
         dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
-        reportDamage,
-        lock: this.#lock,
-        now: this.#now,
-        elapsed: this.#elapsed,
-        keyClock,
+        ...{ reportDamage, keyClock, lock: this.#lock, now: this.#now, elapsed: this.#elapsed },
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
@@ -331,11 +333,8 @@ export class Store {
         await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
       quarantine: (chunk) => this.#quarantine(chunk),
-      reportDamage: this.#damage.report,
       log: (level, message) => this.#log(level, message),
-      lock: this.#lock,
-      now: this.#now,
-      elapsed: this.#elapsed,
+      ...{ reportDamage: this.#damage.report, lock: this.#lock, now: this.#now, elapsed: this.#elapsed },
     });
   }
 

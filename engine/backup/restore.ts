@@ -1,4 +1,5 @@
 /** Restores a backup to a new data folder, which appears only after every byte was checked. */
+
 import { createHash } from "node:crypto";
 import { type FileHandle, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,6 +12,7 @@ import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
 import { verifyStore } from "../inspect/verify.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
+import { RestoreDamage } from "./restore-damage.ts";
 
 /** What was restored. */
 export interface Restored {
@@ -23,7 +25,7 @@ export interface Restored {
 }
 
 /** Content of the file that marks a data folder as restored; both times in milliseconds since the epoch. */
-interface RestoredFrom {
+export interface RestoredFrom {
   takenAtMs: number;
   restoredAtMs: number;
 }
@@ -74,18 +76,6 @@ export async function readRestoredMark(dir: string): Promise<RestoredFrom | unde
 export async function removeRestoredMark(dir: string): Promise<void> {
   await rm(join(dir, restoredFile), { force: true });
   await syncFolder(dir);
-}
-
-/** Failure "damage" of a restore, with every file or value of the backup that is damaged. */
-export class RestoreDamage extends Failure {
-  readonly damage: readonly DamageReport[];
-
-  constructor(damage: readonly DamageReport[]) {
-    const [first, ...more] = damage.map(({ where, problem }) => `${where}: ${problem}`);
-    const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
-    super("damage", `the backup is damaged, nothing was restored: ${first}${others}`);
-    this.damage = damage;
-  }
 }
 
 /** Copies all files; throws RestoreDamage with all damaged ones at the end. */

@@ -191,7 +191,13 @@ export class Journal {
     if (sealed.length === 0 && expired.length === 0) return;
     this.#segments = this.#segments.filter((segment) => !sealed.includes(segment));
     // The list is written first: a listed file that does not exist counts as lost.
-    await this.#writeSegmentList();
+    try {
+      await this.#writeSegmentList();
+    } catch (error) {
+      // The files are still there: the next pass removes them, in order, so that no gap is left between the others.
+      this.#segments = [...sealed, ...this.#segments].sort((a, b) => (a.name < b.name ? -1 : 1));
+      throw error;
+    }
     for (const { name } of sealed) await rm(this.#segmentPath(name), { force: true });
     for (const name of expired) await rm(join(this.#options.dir, name), { force: true });
   }

@@ -3,6 +3,7 @@
  * decides on the store's thread and runs one task at a time on the maintenance thread.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../failure.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -34,6 +35,9 @@ export interface MaintenanceOptions extends PartitionWorkOptions {
 const tickMs = 1_000;
 /** Time that an append waits for memory before it is refused. Chosen, not measured. */
 const roomWaitMs = 10_000;
+/** Time that a caller waits for the end of another caller's backup. */
+const pauseWaitMs = 5_000;
+const pausePollMs = 20;
 /** Pause after background work failed. */
 const retryMs = 5_000;
 
@@ -116,11 +120,16 @@ export class MaintenanceScheduler {
 
   /**
    * Calls `read` between two pieces of work. Chunks that a manifest names at that moment stay on disk until `release`.
-   * Throws Failure "overload" while another caller holds them.
+   * Throws Failure "overload" where another caller still holds them after some seconds.
    */
   async pauseRemoval<T>(read: () => T): Promise<T> {
-    if (this.#isRemovalPaused)
-      throw new Failure("overload", "another backup is being made: try again when it has ended");
+    const waitUntilMs = this.#options.elapsed() + pauseWaitMs;
+    // The other caller may be gone, and its end not seen yet.
+    while (this.#isRemovalPaused) {
+      if (this.#options.elapsed() > waitUntilMs)
+        throw new Failure("overload", "another backup is being made: try again when it has ended");
+      await sleep(pausePollMs);
+    }
     this.#isRemovalPaused = true;
     const results: T[] = [];
     try {

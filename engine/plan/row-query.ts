@@ -1,7 +1,7 @@
 /** Queries that return rows or count their fields, and their results, as plain data. */
 import type { FoundRow, RowPosition } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
-import type { RangeSelection, Step } from "./filter.ts";
+import type { Field, RangeSelection, Step } from "./filter.ts";
 import type { ScanStatistics } from "./scan-statistics.ts";
 
 /** One selection of an arrival query: the first rows to arrive that pass `steps`. */
@@ -13,8 +13,16 @@ export interface ArrivalSelection {
   rowsMax: number;
 }
 
-/** The newest rows of a time range that pass `steps`. */
+/**
+ * The order of rows. `newest`: the newest first, rows of equal time in the order of arrival. `oldest`: the same order
+ * from its end.
+ */
+export type RowOrder = "newest" | "oldest";
+
+/** The first rows, in an order, of those of a time range that pass `steps`. */
 export interface RowQuery extends ScanQuery {
+  /** `newest` where it is absent. */
+  order?: RowOrder;
   /** Rows to return at most; 1 or more. */
   limit: number;
   /** Only rows after this position, the last one of the previous page. */
@@ -23,7 +31,7 @@ export interface RowQuery extends ScanQuery {
 
 /** One page of rows. */
 export interface SearchResult {
-  /** Newest first; rows of equal time in the order of arrival. */
+  /** In the order of the query. */
   rows: FoundRow[];
   /** Whether more rows follow the last one. */
   more: boolean;
@@ -47,6 +55,63 @@ export interface ArrivalQuery {
 
 /** Asks which fields the rows of a time range that pass `steps` have. */
 export type FieldsQuery = ScanQuery;
+
+/** How a field of rows is read into a column. */
+export interface ColumnRead {
+  field: Exclude<Field, { kind: "time" }>;
+  /** `text`: codes of distinct texts. `hash`: 64-bit hashes, for ids. `number`: numbers in decimal notation. */
+  as: "text" | "hash" | "number";
+}
+
+/** One column of the rows of an answer. */
+export type ColumnData =
+  /** A row's text is `values[codes[row]]`; code 0 is "", which stands for rows that lack the field. */
+  | { as: "text"; codes: Uint32Array; values: string[] }
+  /** Both halves are 0 where the row lacks the field or has it empty. */
+  | { as: "hash"; low: Uint32Array; high: Uint32Array }
+  /** NaN where the row has no number. */
+  | { as: "number"; values: Float64Array };
+
+/** Asks for some fields of all rows of a time range that pass `steps`, to calculate with. */
+export interface RowColumnsQuery extends ScanQuery {
+  columns: readonly ColumnRead[];
+  /** More rows fail with Failure "limit". */
+  rowsMax: number;
+}
+
+/** Rows as columns, in no defined order. */
+export interface RowColumns {
+  rows: number;
+  /** Nanoseconds since `fromNs` of the query. */
+  timeNs: Float64Array;
+  /** One for each column of the query. */
+  columns: ColumnData[];
+  scanned: ScanStatistics;
+}
+
+/** Asks how many of the rows of a time range that pass `steps` have each value of each field. */
+export interface ValuesQuery extends ScanQuery {
+  /** An attribute with more values than this is not counted. */
+  valuesMax: number;
+}
+
+/** The number of rows of each value of one field. */
+export interface FieldValueCounts {
+  /** The level (in lower case), the template of the message (its id), or an attribute. */
+  field: Field;
+  /** Undefined where the field has too many values. */
+  values: Map<string, number> | undefined;
+}
+
+/** The number of matching rows, and of those that have each value of each field. */
+export interface ValueCounts {
+  rows: number;
+  /** Extracted attributes are among them. */
+  fields: FieldValueCounts[];
+  /** False where some attributes are not counted, because there are too many. */
+  isWhole: boolean;
+  scanned: ScanStatistics;
+}
 
 /** The number of matching rows, and of those that have a field. */
 export interface FieldCounts {

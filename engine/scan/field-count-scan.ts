@@ -5,14 +5,11 @@
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
-import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
-import { clampToDay, type DayRange } from "../model/day-range.ts";
-import type { Filter } from "../plan/filter.ts";
+import { clampToDay } from "../model/day-range.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
@@ -23,8 +20,7 @@ import {
   fromColumns,
   type OpenChunk,
 } from "../summary/answer-source.ts";
-import { lowerBound } from "../vector/binary-search.ts";
-import { hasBit } from "../vector/bitmap.ts";
+import { type ChunkMatch, matchedRowNumbers, matchRows } from "./matched-rows.ts";
 
 /** Asks how many of the matching rows of some chunks have each field. */
 export interface FieldCountTask extends SelectionTask {
@@ -39,7 +35,7 @@ export interface FieldCountAnswer extends ScanAnswer {
   keys: string[];
   /** For each key the rows that have it. */
   counts: number[];
-  /** False where there were more keys than are counted. */
+  /** False where there were more keys than are matched. */
   isWhole: boolean;
 }
 
@@ -51,14 +47,6 @@ interface FieldCount extends ChunkScan {
   /** Rows that have each attribute key. */
   keys: Map<string, number>;
   answer: FieldCountAnswer;
-}
-
-/** Matching rows of a chunk: bit i of `selection` stands for row `from` + i. */
-interface Counted {
-  view: ChunkView;
-  from: number;
-  selection: Uint8Array;
-  rows: number;
 }
 
 /** Counts the fields of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
@@ -129,40 +117,26 @@ async function countChunk(count: FieldCount, chunk: OpenChunk): Promise<void> {
   const { view } = chunk;
   const { task, extraction, scanned } = count;
   scanned.chunks++;
-  const range = clampToDay(task.fromNs, task.toNs, view.day);
-  const from = lowerBound(view.timeNs, range.from);
-  const to = lowerBound(view.timeNs, range.to);
-  if (from < to) {
-    const counted = await selectedRows(count, chunk, { from, to });
-    if (extraction !== undefined) await countExtracted(count, counted, extraction);
-    else if (counted.rows > 0) await countColumns(count, counted);
+  const { matched, scannedRows } = await matchRows(chunk, task, count);
+  if (matched.rows > 0) {
+    if (extraction !== undefined) await countExtracted(count, matched, extraction);
+    else await countColumns(count, matched);
   }
-  scanned.rows += to - from;
+  scanned.rows += scannedRows;
   scanned.bytes += view.readBytes;
   checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
 }
 
-async function selectedRows(
-  { task, yieldThread }: FieldCount,
-  { view, residual }: OpenChunk,
-  range: DayRange,
-): Promise<Counted> {
-  const checkpoint = () => checkControl(task.control);
-  const filter: Filter = { kind: "and", of: [...residual] };
-  const selection = await selectMatchingRows(filter, view, range, checkpoint, yieldThread);
-  return { view, from: range.from & ~7, selection, rows: view.heap.kernels.countBits(selection) };
-}
-
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */
-async function countExtracted(count: FieldCount, counted: Counted, passes: RowSteps): Promise<void> {
+async function countExtracted(count: FieldCount, matched: ChunkMatch, passes: RowSteps): Promise<void> {
   const { task, yieldThread, answer } = count;
   let taken = 0;
-  for (const row of rowsOf(counted)) {
+  for (const row of matchedRowNumbers(matched)) {
     if (++taken % blockRows === 0) {
       checkControl(task.control);
       await yieldThread();
     }
-    const state = readRowState(counted.view, row);
+    const state = readRowState(matched.view, row);
     if (!passes(state)) continue;
     answer.rows++;
     if (state.level !== "") answer.levels++;
@@ -170,40 +144,40 @@ async function countExtracted(count: FieldCount, counted: Counted, passes: RowSt
   }
 }
 
-async function countColumns(count: FieldCount, counted: Counted): Promise<void> {
-  const { view } = counted;
+async function countColumns(count: FieldCount, matched: ChunkMatch): Promise<void> {
+  const { view } = matched;
   const { task, yieldThread, answer } = count;
-  answer.rows += counted.rows;
+  answer.rows += matched.rows;
   for (const { role, key, present } of view.header.columns) {
     if (role === "attribute") {
       const isInEveryRow = present === view.rows;
       const rows = isInEveryRow
-        ? counted.rows
-        : presentRows(view.column({ kind: "attribute", key }), counted);
+        ? matched.rows
+        : presentRows(view.column({ kind: "attribute", key }), matched);
       addKey(count, key, rows);
-    } else if (role === "level") answer.levels += levelRows(view.column({ kind: "level" }), counted);
-    else if (role === "rest") countOverflow(count, view.overflow, counted);
+    } else if (role === "level") answer.levels += levelRows(view.column({ kind: "level" }), matched);
+    else if (role === "rest") countOverflow(count, view.overflow, matched);
     checkControl(task.control);
     await yieldThread();
   }
 }
 
-function presentRows(column: Column, counted: Counted): number {
+function presentRows(column: Column, matched: ChunkMatch): number {
   let count = 0;
-  for (const row of rowsOf(counted)) if (hasValue(column, row)) count++;
+  for (const row of matchedRowNumbers(matched)) if (hasValue(column, row)) count++;
   return count;
 }
 
-function levelRows(column: Column, counted: Counted): number {
-  if (column.kind === "constant") return column.value === "" ? 0 : presentRows(column, counted);
+function levelRows(column: Column, matched: ChunkMatch): number {
+  if (column.kind === "constant") return column.value === "" ? 0 : presentRows(column, matched);
   let count = 0;
-  for (const row of rowsOf(counted)) if ((columnText(column, row) ?? "") !== "") count++;
+  for (const row of matchedRowNumbers(matched)) if ((columnText(column, row) ?? "") !== "") count++;
   return count;
 }
 
 /** Counts the keys in the overflow column, which the rarest keys of a chunk share. */
-function countOverflow(count: FieldCount, column: Column, counted: Counted): void {
-  for (const row of rowsOf(counted)) {
+function countOverflow(count: FieldCount, column: Column, matched: ChunkMatch): void {
+  for (const row of matchedRowNumbers(matched)) {
     const text = columnText(column, row);
     if (text !== undefined) for (const [key] of parseOverflow(text)) addKey(count, key, 1);
   }
@@ -216,11 +190,4 @@ function addKey({ keys, answer }: FieldCount, key: string, rows: number): void {
     return;
   }
   keys.set(key, (known ?? 0) + rows);
-}
-
-function* rowsOf({ from, selection }: Counted): Generator<number> {
-  for (const [i, bits] of selection.entries()) {
-    if (bits === 0) continue;
-    for (let bit = 0; bit < 8; bit++) if (hasBit(selection, i * 8 + bit)) yield from + i * 8 + bit;
-  }
 }

@@ -1,5 +1,5 @@
 /** Collects the matching rows that arrived first, up to a limit, or only counts them. */
-import type { CandidateRow } from "./newest-rows.ts";
+import type { CandidateRow } from "./first-rows.ts";
 
 export class FirstArrived {
   readonly #rowsMax: number;

@@ -4,7 +4,7 @@ import { columnBytes } from "../column/column.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { FoundRow } from "../model/row.ts";
 import { TextBuilder, type TextVector, textsAt } from "../vector/text.ts";
-import type { CandidateRow } from "./newest-rows.ts";
+import type { CandidateRow } from "./first-rows.ts";
 
 /** Found rows on their way from a scan thread to the query thread: one array for each part of a row. */
 export interface FoundRows {

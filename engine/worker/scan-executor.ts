@@ -20,8 +20,20 @@ import {
   pruneSearch,
   type SearchAnswer,
   type SearchTask,
-  scanNewest,
-} from "../scan/newest-scan.ts";
+  scanFirstRows,
+} from "../scan/first-rows-scan.ts";
+import {
+  pruneRowColumns,
+  type RowColumnsAnswer,
+  type RowColumnsTask,
+  readRowColumns,
+} from "../scan/row-columns-scan.ts";
+import {
+  countFieldValues,
+  pruneValueCount,
+  type ValueCountAnswer,
+  type ValueCountTask,
+} from "../scan/value-count-scan.ts";
 import { aggregateSamples } from "../series/sample-scan.ts";
 import type { SampleTask } from "../series/sample-task.ts";
 import {
@@ -37,7 +49,7 @@ import { type TemplateSource, TemplateSummaries } from "../summary/template-summ
 import { Turns } from "../threads/turns.ts";
 
 /** Tasks that each thread does for its own chunks; the query thread tries them first without reading columns. */
-export type RowTask = SearchTask | AggregateTask | FieldCountTask;
+export type RowTask = SearchTask | AggregateTask | FieldCountTask | ValueCountTask | RowColumnsTask;
 
 /** Queries on one thread. */
 export type ScanTask =
@@ -60,7 +72,7 @@ export type ScanThreadTask = ScanTask | ForgetTask;
 
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
-  answer: AggregateAnswer | SearchAnswer | FieldCountAnswer;
+  answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
 }
@@ -97,11 +109,15 @@ export class ScanExecutor {
       case "templates":
         return listTemplates(task, access);
       case "search":
-        return scanNewest(task, access);
+        return scanFirstRows(task, access);
       case "aggregate":
         return aggregateChunks(task, access);
       case "fields":
         return countFields(task, access);
+      case "values":
+        return countFieldValues(task, access);
+      case "columns":
+        return readRowColumns(task, access);
     }
   }
 
@@ -119,6 +135,10 @@ export class ScanExecutor {
       }
       case "fields":
         return { ...unknown, ...(await countFieldsFromHeaders(task, access)) };
+      case "values":
+        return { ...unknown, ...(await pruneValueCount(task, access)) };
+      case "columns":
+        return { ...unknown, ...(await pruneRowColumns(task, access)) };
     }
   }
 

@@ -1,4 +1,5 @@
 /** The module that every worker thread of the store runs: it maps each kind of task to the function that runs it. */
+
 import type { MessagePort } from "node:worker_threads";
 import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import {
@@ -22,6 +23,7 @@ import {
 } from "../maintenance/maintenance-worker.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
+import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
 import type { SampleAnswer } from "../series/sample-task.ts";
 import type { ListedTemplates } from "../summary/template-listing.ts";
 import { getThreadOptions, serveTasks, type WorkerAnswer } from "../threads/worker-thread.ts";
@@ -61,6 +63,7 @@ function transferredPart({ kind }: WorkerTask, value: unknown): object | undefin
   if (kind === "aggregate") return (value as AggregateAnswer).states;
   if (kind === "templates") return value as ListedTemplates[];
   if (kind === "encode-parts") return value as PackedChunk[];
+  if (kind === "columns") return value as RowColumnsAnswer;
   if (kind === "arrived") return (value as ArrivedAnswer).found;
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
@@ -70,6 +73,8 @@ function dispatch(task: WorkerTask): unknown {
     case "search":
     case "aggregate":
     case "fields":
+    case "values":
+    case "columns":
     case "read":
     case "arrived":
     case "samples":

@@ -112,19 +112,29 @@ interface Query {
   toNs: bigint;
   steps: Step[];
   limit: number;
+  order?: "newest" | "oldest";
 }
 
 function arbitraryQuery(set: Dataset): fc.Arbitrary<Query> {
   return fc
-    .tuple(arbitraryRange(set), arbitrarySteps(set.rows), fc.constantFrom(1, 5, 100, 1000))
-    .map(([range, steps, limit]) => ({ ...range, steps, limit }));
+    .tuple(
+      arbitraryRange(set),
+      arbitrarySteps(set.rows),
+      fc.constantFrom(1, 5, 100, 1000),
+      fc.constantFrom({}, { order: "newest" as const }, { order: "oldest" as const }),
+    )
+    .map(([range, steps, limit, order]) => ({ ...range, ...order, steps, limit }));
 }
 
-/** Newest first; rows of one time in the order in which they were appended, which a stable sort keeps. */
+/**
+ * Newest first; rows of one time in the order in which they were appended, which a stable sort keeps. `oldest` is the
+ * same from its end.
+ */
 function naiveSearch(set: Dataset, query: Query): LogRow[] {
   const within = set.rows.filter(({ timeNs }) => timeNs >= query.fromNs && timeNs < query.toNs);
   const sorted = within.sort((a, b) => (a.timeNs > b.timeNs ? -1 : a.timeNs < b.timeNs ? 1 : 0));
-  return runSteps(query.steps, sorted);
+  const found = runSteps(query.steps, sorted);
+  return query.order === "oldest" ? found.toReversed() : found;
 }
 
 function comparable({ timeNs, level, message, attributes }: LogRow): unknown {

@@ -1,4 +1,4 @@
-/** Finds the newest matching rows of some chunks, on one thread. */
+/** Finds the first matching rows of some chunks in an order, on one thread. */
 
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
@@ -13,6 +13,7 @@ import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
+import type { RowOrder } from "../plan/row-query.ts";
 import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
@@ -26,12 +27,13 @@ import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts
 import type { CountTexts } from "../summary/template-counts.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
+import { FirstRows } from "./first-rows.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
-import { NewestRows } from "./newest-rows.ts";
 
-/** Asks for the newest matching rows of some chunks, which are ordered newest first. */
+/** Asks for the first matching rows of some chunks, which stand in about the order of their rows. */
 export interface SearchTask extends SelectionTask {
   kind: "search";
+  order: RowOrder;
   after: RowPosition | undefined;
   limit: number;
 }
@@ -40,8 +42,8 @@ export interface SearchAnswer extends ScanAnswer {
   rows: FoundRows;
 }
 
-/** Finds the newest matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function scanNewest(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
+/** Finds the first matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
+export async function scanFirstRows(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
   const search = createSearch(task, access);
   await answerFrom([eachChunk(search, [fromColumns((chunk) => searchChunk(search, chunk))])], task);
   return finishSearch(search);
@@ -57,7 +59,7 @@ export interface PrunedSearch {
   rowsInFirst: number;
 }
 
-/** Leaves out chunks without matching rows; `countTexts` counts the rows that hold a text. Throws as `scanNewest`. */
+/** Leaves out chunks without matching rows; `countTexts` counts the rows that hold a text. Throws as `scanFirstRows`. */
 export async function pruneSearch(
   task: SearchTask,
   access: ChunkAccess,
@@ -79,59 +81,90 @@ export async function pruneSearch(
 }
 
 /** A search on one thread. */
-interface NewestSearch extends ChunkScan {
+interface FirstRowsSearch extends ChunkScan {
   task: SearchTask;
-  newest: NewestRows;
+  first: FirstRows;
   /** Steps from the first extraction on. */
   extraction: readonly Step[];
 }
 
-function createSearch(task: SearchTask, access: ChunkAccess): NewestSearch {
+function createSearch(task: SearchTask, access: ChunkAccess): FirstRowsSearch {
   const { filters, rest } = splitSteps(task.steps);
-  const newest = new NewestRows(task.limit);
+  const first = new FirstRows(task.limit, task.order);
+  const isNewestFirst = task.order === "newest";
   return {
     ...access,
     task,
-    newest,
+    first,
     filter: { kind: "and", of: filters },
     extraction: rest,
-    isNeeded: ({ day, header }) => newest.admits(day, header.timeNsMax),
+    isNeeded: ({ day, header }) => first.admits(day, isNewestFirst ? header.timeNsMax : header.timeNsMin),
     scanned: emptyScanStatistics(),
     damaged: [],
   };
 }
 
-function finishSearch({ task, newest, open, scanned, damaged }: NewestSearch): SearchAnswer {
+function finishSearch({ task, first, open, scanned, damaged }: FirstRowsSearch): SearchAnswer {
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
-  return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
+  return { rows: gatherRows(first.finish(), open, damaged, isFull), scanned, damaged };
 }
 
-async function searchChunk(state: NewestSearch, { ref, view, residual }: OpenChunk): Promise<void> {
-  const { task, newest, extraction, scanned, yieldThread } = state;
+async function searchChunk(state: FirstRowsSearch, { ref, view, residual }: OpenChunk): Promise<void> {
+  const { task, first, extraction, scanned } = state;
   const { day } = view;
   const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;
   const filter: Filter = { kind: "and", of: [...residual] };
   const search: BlockSearch = {
     ref,
-    newest,
+    first,
+    isNewestFirst: task.order === "newest",
     isBehind: behind(task, view),
     filter: compileFilter(filter, view, () => checkControl(task.control)),
     extract: extraction.length === 0 ? undefined : compileRowSteps([...extraction]),
   };
   const rowsAtATime = isVectorised(filter) && extraction.length === 0 ? view.rows : blockRows;
   const rowFrom = lowerBound(view.timeNs, range.from);
-  let rowTo = lowerBound(view.timeNs, range.to);
-  while (rowTo > rowFrom && newest.admits(day, view.timeNs[rowTo - 1]!)) {
-    const from = Math.max(rowFrom & ~7, (rowTo - rowsAtATime) & ~7);
-    checkControl(task.control);
-    searchBlock(view, { from, rowFrom: Math.max(from, rowFrom), rowTo }, search);
-    scanned.rows += rowTo - from;
-    checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
-    rowTo = from;
-    await yieldThread();
+  const rowTo = lowerBound(view.timeNs, range.to);
+  const blocks = search.isNewestFirst ? blocksFromEnd : blocksFromStart;
+  for (const block of blocks(rowFrom, rowTo, rowsAtATime)) {
+    const nearest = search.isNewestFirst ? block.rowTo - 1 : block.rowFrom;
+    if (!first.admits(day, view.timeNs[nearest]!)) break;
+    await searchInTurn(state, view, block, search);
   }
   scanned.bytes += view.readBytes;
+}
+
+async function searchInTurn(
+  { task, scanned, yieldThread }: FirstRowsSearch,
+  view: ChunkView,
+  block: BlockRows,
+  search: BlockSearch,
+): Promise<void> {
+  checkControl(task.control);
+  searchBlock(view, block, search);
+  scanned.rows += block.rowTo - block.from;
+  checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+  await yieldThread();
+}
+
+/** Blocks of [rowFrom, rowTo), the last first. Blocks begin at multiples of eight, as selections do. */
+function* blocksFromEnd(rowFrom: number, rowTo: number, rowsAtATime: number): Generator<BlockRows> {
+  for (let end = rowTo; end > rowFrom; ) {
+    const from = Math.max(rowFrom & ~7, (end - rowsAtATime) & ~7);
+    yield { from, rowFrom: Math.max(from, rowFrom), rowTo: end };
+    end = from;
+  }
+}
+
+/** Blocks of [rowFrom, rowTo), the first first. */
+function* blocksFromStart(rowFrom: number, rowTo: number, rowsAtATime: number): Generator<BlockRows> {
+  for (let start = rowFrom; start < rowTo; ) {
+    const from = start & ~7;
+    const end = Math.min(rowTo, from + Math.max(8, rowsAtATime & ~7));
+    yield { from, rowFrom: start, rowTo: end };
+    start = end;
+  }
 }
 
 /** How many rows of a chunk pass the residual filters; 0 where that is not known. */
@@ -142,7 +175,8 @@ function passingRows(residual: readonly Filter[], view: ChunkView, textRows: Cou
 
 interface BlockSearch {
   ref: ChunkRef;
-  newest: NewestRows;
+  first: FirstRows;
+  isNewestFirst: boolean;
   isBehind: (row: number) => boolean;
   filter: BlockFilter;
   extract: RowSteps | undefined;
@@ -156,20 +190,21 @@ interface BlockRows {
 }
 
 function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, search: BlockSearch): void {
-  const { ref, newest, isBehind, filter, extract } = search;
+  const { ref, first, isNewestFirst, isBehind, filter, extract } = search;
   const rows = rowTo - from;
   const selection = selectRows(view.heap, from, rowFrom, rowTo);
   filter({ from, rows, selection });
-  for (let i = rows - 1; i >= 0; i--) {
+  const step = isNewestFirst ? -1 : 1;
+  for (let i = isNewestFirst ? rows - 1 : 0; i >= 0 && i < rows; i += step) {
     // Most rows of most blocks fail: eight are skipped at a time.
     if (selection[i >> 3] === 0) {
-      i &= ~7;
+      i = isNewestFirst ? i & ~7 : i | 7;
       continue;
     }
     if (!hasBit(selection, i)) continue;
     const row = from + i;
     const timeNs = view.timeNs[row]!;
-    if (!newest.admits(view.day, timeNs)) return;
+    if (!first.admits(view.day, timeNs)) return;
     if (!isBehind(row)) continue;
     let attributes: Map<string, string> | undefined;
     if (extract !== undefined) {
@@ -177,7 +212,7 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
       if (!extract(state)) continue;
       attributes = state.attributes;
     }
-    newest.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, attributes });
+    first.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, attributes });
   }
 }
 
@@ -188,7 +223,9 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
   const timeNs = timeInDay(after.timeNs, view.day);
   return (row) => {
     const rowTime = view.timeNs[row]!;
-    return rowTime < timeNs || (rowTime === timeNs && view.arrival[row]! > after.arrival);
+    if (task.order === "newest")
+      return rowTime < timeNs || (rowTime === timeNs && view.arrival[row]! > after.arrival);
+    return rowTime > timeNs || (rowTime === timeNs && view.arrival[row]! < after.arrival);
   };
 }
 

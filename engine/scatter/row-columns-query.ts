@@ -1,0 +1,73 @@
+/** Reads some fields of the matching rows as columns, over all scan threads. */
+
+import { Failure } from "../failure.ts";
+import type { ColumnData, RowColumns, RowColumnsQuery } from "../plan/row-query.ts";
+import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
+import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
+export async function queryRowColumns(context: QueryContext, query: RowColumnsQuery): Promise<RowColumns> {
+  const { control } = context;
+  const { fromNs, toNs, steps, columns: reads, rowsMax } = query;
+  const answers = await scatterGather<RowColumnsAnswer>(context, query, (chunks) => {
+    return { kind: "columns", chunks, fromNs, toNs, steps, reads, rowsMax, control };
+  });
+  const rows = answers.reduce((sum, { timeNs }) => sum + timeNs.length, 0);
+  if (rows > rowsMax) throw new Failure("limit", `the query finds more than ${rowsMax} rows`);
+  const timeNs = new Float64Array(rows);
+  let at = 0;
+  for (const answer of answers) {
+    timeNs.set(answer.timeNs, at);
+    at += answer.timeNs.length;
+  }
+  const columns = reads.map(({ as }, i) =>
+    joinColumns(
+      as,
+      answers.map((answer) => answer.columns[i]!),
+      rows,
+    ),
+  );
+  return { rows, timeNs, columns, scanned: sumScanStatistics(answers) };
+}
+
+function joinColumns(as: ColumnData["as"], parts: readonly ColumnData[], rows: number): ColumnData {
+  if (as === "number") {
+    const values = new Float64Array(rows);
+    let at = 0;
+    for (const part of parts) {
+      if (part.as !== "number") continue;
+      values.set(part.values, at);
+      at += part.values.length;
+    }
+    return { as, values };
+  }
+  if (as === "hash") {
+    const [low, high] = [new Uint32Array(rows), new Uint32Array(rows)];
+    let at = 0;
+    for (const part of parts) {
+      if (part.as !== "hash") continue;
+      low.set(part.low, at);
+      high.set(part.high, at);
+      at += part.low.length;
+    }
+    return { as, low, high };
+  }
+  return joinTexts(parts, rows);
+}
+
+/** Each thread has numbered its texts by itself: the texts are numbered anew. */
+function joinTexts(parts: readonly ColumnData[], rows: number): ColumnData {
+  const codeOf = new Map([["", 0]]);
+  const codes = new Uint32Array(rows);
+  let at = 0;
+  for (const part of parts) {
+    if (part.as !== "text") continue;
+    const renumbered = Uint32Array.from(part.values, (text) => {
+      const code = codeOf.get(text) ?? codeOf.size;
+      codeOf.set(text, code);
+      return code;
+    });
+    for (const code of part.codes) codes[at++] = renumbered[code]!;
+  }
+  return { as: "text", codes, values: [...codeOf.keys()] };
+}
