@@ -6,6 +6,31 @@ import { readSource } from "./text/source.ts";
 import { type Expression, printExpression } from "./tree/expression.ts";
 import { printSearchTerms, type SearchTerms } from "./tree/search-terms.ts";
 
+export {
+  type ComparedField,
+  type ComparedPattern,
+  type Comparison,
+  type ComparisonQuery,
+  type ComparisonStore,
+  queryComparison,
+} from "./comparison/comparison.ts";
+export { completeQuery, type QueryCompletion, type WantedNames } from "./editing/completion.ts";
+export {
+  editQuery,
+  type FieldEdit,
+  type FilterAction,
+  filtersOf,
+  type StandingFilter,
+  type TextEdit,
+} from "./editing/filter-edit.ts";
+export { highlightQuery, type PieceKind, type QueryPiece } from "./editing/highlight.ts";
+export { findMistake, type QueryMistake } from "./editing/mistake.ts";
+export {
+  type DurationHistogram,
+  type DurationQuery,
+  type DurationStore,
+  queryDurations,
+} from "./listing/durations.ts";
 export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./listing/fields.ts";
 export {
   type HistogramQuery,
@@ -36,11 +61,14 @@ export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan
 export { type PlanOptions, planLogs, planSearch, type SearchPlan } from "./plan/search-plan.ts";
 export { isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";
 export { planTimeseries } from "./plan/timeseries-plan.ts";
+export { type AroundQuery, queryAround, type Surroundings } from "./search/around.ts";
+export { writeRowId } from "./search/cursor.ts";
 export {
   type LogSearchResult,
   type SearchQuery,
   type SearchStore,
   type SpanSearchResult,
+  searchBodies,
   searchLogs,
   searchSpans,
 } from "./search/search.ts";
@@ -49,7 +77,9 @@ export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStor
 export type { SeriesStore } from "./series/scan-reader.ts";
 export type { Series, SeriesColumns } from "./series/series-columns.ts";
 export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./series/timeseries.ts";
+export { type BodySignal, bodySignals } from "./text/keywords.ts";
 export { QueryError } from "./text/query-error.ts";
+export { WorkDeadline } from "./time/deadline.ts";
 export type { Expression } from "./tree/expression.ts";
 export type { SearchTerms } from "./tree/search-terms.ts";
 export { collectPlanWarnings } from "./warning/unknown-names.ts";

@@ -7,6 +7,7 @@ import {
   type Store,
   textAt,
 } from "../../engine/index.ts";
+import { fieldOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
 import { bucketStartMsOf, listPartialBuckets, makeTimeBuckets, type TimeBuckets } from "../time/buckets.ts";
@@ -23,15 +24,19 @@ export interface HistogramQuery extends TimeRange {
   query: string;
   /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
   bucketSeconds?: number;
+  /** The field by whose values rows are counted separately. Absent: the level of logs, the status code of spans. */
+  by?: string;
+  /** With `by`: the values of most rows, at most so many, have a series of their own. */
+  top?: number;
 }
 
-/** The number of rows of one level or status over time. */
+/** The number of rows of one value over time. */
 interface HistogramSeries {
   /**
-   * For logs the level in lower case, for spans the status code; "" for rows without one. "" as well for the signals
-   * that have neither levels nor status codes.
+   * The value, "" for rows without one. For logs without `by` the level in lower case, for spans the status code; ""
+   * for the signals that have neither. Undefined for the rows of all values that have no series of their own.
    */
-  kind: string;
+  kind: string | undefined;
   /**
    * Start of a bucket in milliseconds since the epoch, and the number of rows in the bucket. Ascending; buckets without
    * rows are left out.
@@ -42,8 +47,8 @@ interface HistogramSeries {
 /** Counts of the rows that a search finds, over time. */
 export interface RowHistogram {
   /** The field by which rows are counted separately; null for signals that have neither levels nor status codes. */
-  by: "level" | "status_code" | null;
-  /** Sorted by `kind`. */
+  by: string | null;
+  /** Sorted by `kind`; with `by` those of most rows first, and the rest last. */
   series: HistogramSeries[];
   /** The number of rows in all series. */
   count: number;
@@ -58,28 +63,29 @@ export interface RowHistogram {
   warnings: string[];
 }
 
-const groupFieldBySignal: Readonly<
-  Record<RowSignal, { by: NonNullable<RowHistogram["by"]>; field: Field } | null>
-> = {
+const groupFieldBySignal: Readonly<Record<RowSignal, { by: string; field: Field } | null>> = {
   logs: { by: "level", field: { kind: "level" } },
   traces: { by: "status_code", field: { kind: "attribute", key: "status_code" } },
   profiles: null,
   kubernetes_resources: null,
 };
 
+/** Values that have a series of their own where nothing else is said. */
+const topDefault = 10;
+
 /**
- * Counts the rows that a search finds, by bucket and by level or status. Throws a QueryError for a mistake in the
+ * Counts the rows that a search finds, by bucket and by level or status, or by the values of a field. Throws a QueryError for a mistake in the
  * query, and what the store throws.
  */
 export async function queryHistogram(
   store: HistogramStore,
-  { signal, query, startMs, endMs, bucketSeconds = 0 }: HistogramQuery,
+  { signal, query, startMs, endMs, bucketSeconds = 0, by, top = topDefault }: HistogramQuery,
   limits?: QueryLimits,
 ): Promise<RowHistogram> {
   const plan = planSearch(signal, query);
   const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
   const range = toRangeNs(startMs, endMs);
-  const groupField = groupFieldBySignal[signal];
+  const groupField = by === undefined ? groupFieldBySignal[signal] : { by, field: fieldOf(by, signal) };
   const groupBy = groupField === null ? [] : [groupField.field];
   const steps = dropUnreadExtraction(plan.steps, groupBy);
   const bucketNs = BigInt(buckets.seconds) * 1_000_000_000n;
@@ -92,15 +98,34 @@ export async function queryHistogram(
     aggregates: [{ op: "count" }],
   };
   const aggregated = await store.aggregate(counts, limits);
-  const series = toHistogramSeries(aggregated, groupBy.length, buckets);
+  const all = toHistogramSeries(aggregated, groupBy.length, buckets);
+  const series = by === undefined ? all : keepTop(all, top);
   return {
     by: groupField?.by ?? null,
     series,
-    count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
+    count: series.reduce((sum, each) => sum + countRows(each), 0),
     bucketSeconds: buckets.seconds,
     partial: listPartialBuckets(buckets),
     warnings: collectPlanWarnings(store, plan, range),
   };
+}
+
+function countRows({ points }: HistogramSeries): number {
+  return points.reduce((rows, [, each]) => rows + each, 0);
+}
+
+/** The series of most rows, and one of the rows of all others. */
+function keepTop(all: readonly HistogramSeries[], top: number): HistogramSeries[] {
+  const ranked = all
+    .map((series) => ({ series, rows: countRows(series) }))
+    .sort((a, b) => b.rows - a.rows)
+    .map(({ series }) => series);
+  if (ranked.length <= top) return ranked;
+  const rest = new Map<number, number>();
+  for (const { points } of ranked.slice(top))
+    for (const [ms, rows] of points) rest.set(ms, (rest.get(ms) ?? 0) + rows);
+  const points = [...rest].sort(([a], [b]) => a - b);
+  return [...ranked.slice(0, top), { kind: undefined, points }];
 }
 
 function toHistogramSeries(result: AggregateResult, fields: number, buckets: TimeBuckets): HistogramSeries[] {
@@ -113,5 +138,5 @@ function toHistogramSeries(result: AggregateResult, fields: number, buckets: Tim
     series[group]!.points.push([bucketStartMsOf(buckets, points.buckets[i]!), counts![i]!]);
   }
   for (const each of series) each.points.sort(([a], [b]) => a - b);
-  return series.sort((a, b) => (a.kind < b.kind ? -1 : 1));
+  return series.sort((a, b) => (a.kind! < b.kind! ? -1 : 1));
 }

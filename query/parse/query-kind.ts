@@ -1,32 +1,37 @@
-import { aggregations } from "../text/keywords.ts";
+import { aggregations, type BodySignal, bodySignals } from "../text/keywords.ts";
 import { QueryError } from "../text/query-error.ts";
 import { readSource } from "../text/source.ts";
 import type { Expression } from "../tree/expression.ts";
 import { parseExpression } from "./parser.ts";
 
-/** What a query returns: log rows, spans, or timeseries. */
-export type QueryKind = "logs" | "spans" | "series";
+/** What a query returns: log rows, spans, rows of another signal, or timeseries. */
+export type QueryKind = "logs" | "spans" | BodySignal | "series";
 
 /** The start of a timeseries query: brackets and minus signs, then an aggregation before `(` or its grouping. */
 const timeseriesStart = new RegExp(`^[\\s(-]*(?:${aggregations.join("|")})\\s*(?:\\(|(?:by|without)\\b)`);
-/** The start of a search for spans: the word `traces`, alone or before what may follow a signal in a selector. */
-const spanSearchStart = /^\s*traces\s*(?:$|[{|#]|!=|!~)/;
+/** The start of a search for other rows than logs: a signal, alone or before what may follow it in a selector. */
+const signalStart = /^\s*(traces|profiles|kubernetes_resources)\s*(?:$|[{|#]|!=|!~)/;
 
 /**
- * What a query returns, judged by its beginning. A query that begins with an aggregation returns timeseries, with two
- * exceptions: `count(logs{…})` and `count(traces{…})` return the rows that they count.
+ * What a query returns, judged by its beginning. A query that begins with an aggregation returns timeseries, except
+ * for `count(logs{…})`, `count(traces{…})` and so on, which return the rows that they count.
  */
 export function detectQueryKind(text: string): QueryKind {
-  if (spanSearchStart.test(text)) return "spans";
+  const selected = signalStart.exec(text)?.[1];
+  if (selected !== undefined) return kindOfSignal(selected);
   if (!timeseriesStart.test(text)) return "logs";
   try {
     const signal = countedSignalOf(parseExpression(readSource(text)));
-    if (signal === "traces") return "spans";
-    return signal === "logs" ? "logs" : "series";
+    return signal === undefined ? "series" : kindOfSignal(signal);
   } catch (error) {
     if (error instanceof QueryError) return "series";
     throw error;
   }
+}
+
+function kindOfSignal(signal: string): QueryKind {
+  if (signal === "traces") return "spans";
+  return bodySignals.find((each) => each === signal) ?? "logs";
 }
 
 /** The signal of `count(signal{…})`; undefined for any other expression. */

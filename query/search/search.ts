@@ -1,7 +1,9 @@
-import type { FoundRow, QueryLimits, SearchResult, Store } from "../../engine/index.ts";
+import type { FoundRow, QueryLimits, RowOrder, SearchResult, Store } from "../../engine/index.ts";
+import type { VariableValues } from "../plan/context.ts";
 import type { Explanation } from "../plan/explanation.ts";
 import type { Scan } from "../plan/scan.ts";
 import { planLogs, planSearch, type SearchPlan } from "../plan/search-plan.ts";
+import type { BodySignal } from "../text/keywords.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -14,8 +16,12 @@ export type SearchStore = Pick<Store, "search" | "attributeKeys">;
 export interface SearchQuery extends TimeRange {
   /** svcQL. For logs also search terms. */
   query: string;
+  /** Values of the query's `$name`s, by name. */
+  variables?: VariableValues;
   /** The most rows to return, from 1. */
   limit: number;
+  /** `newest` first where it is absent. */
+  order?: RowOrder;
   /**
    * The cursor of an earlier answer to the same search. The new answer continues after the last row of the earlier
    * answer.
@@ -34,16 +40,13 @@ interface SearchResultBase {
 
 /** The answer to a search for logs. */
 export interface LogSearchResult extends SearchResultBase {
-  /**
-   * The newest rows first; rows of equal time in the order of arrival. Their attributes include the names that stages
-   * extracted.
-   */
+  /** In the order asked for. Their attributes include the names that stages extracted. */
   rows: FoundRow[];
 }
 
 /** The answer to a search for spans. */
 export interface SpanSearchResult extends SearchResultBase {
-  /** Spans with a later start come first. Spans of equal start are in the order of arrival. */
+  /** In the order asked for, by their starts. */
   spans: Span[];
 }
 
@@ -56,7 +59,7 @@ export async function searchLogs(
   search: SearchQuery,
   limits?: QueryLimits,
 ): Promise<LogSearchResult> {
-  return searchRows(store, search, planLogs(search.query), limits);
+  return searchRows(store, search, planLogs(search.query, search), limits);
 }
 
 /** Searches spans. Throws as `searchLogs` does. */
@@ -65,8 +68,23 @@ export async function searchSpans(
   search: SearchQuery,
   limits?: QueryLimits,
 ): Promise<SpanSearchResult> {
-  const { rows, ...found } = await searchRows(store, search, planSearch("traces", search.query), limits);
+  const { rows, ...found } = await searchRows(
+    store,
+    search,
+    planSearch("traces", search.query, search),
+    limits,
+  );
   return { spans: rows.map(toSpan), ...found };
+}
+
+/** Searches rows that are a body and attributes; the body is their message. Throws as `searchLogs` does. */
+export async function searchBodies(
+  store: SearchStore,
+  signal: BodySignal,
+  search: SearchQuery,
+  limits?: QueryLimits,
+): Promise<LogSearchResult> {
+  return searchRows(store, search, planSearch(signal, search.query, search), limits);
 }
 
 async function searchRows(
@@ -78,14 +96,15 @@ async function searchRows(
   const startedAtMs = performance.now();
   const { signal, steps } = plan;
   const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
-  const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
-  const query = { signal, fromNs, toNs, steps, limit: search.limit, ...after };
+  const { limit, order = "newest" } = search;
+  const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor, order) };
+  const query = { signal, order, fromNs, toNs, steps, limit, ...after };
   const { rows, more, scanned } = await store.search(query, limits);
   // Names that a row of the answer has exist, so only the others are looked up.
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
   const warnings = collectPlanWarnings(store, { ...plan, names }, { fromNs, toNs });
   const last = rows.at(-1);
-  const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
+  const cursor = more && last !== undefined ? { cursor: writeCursor(last, order) } : {};
   const explained = {
     scans: [{ kind: "rows", signal, steps, groupBy: [], aggregates: [] } as const satisfies Scan],
     reads: [{ place: 0, scanned, milliseconds: performance.now() - startedAtMs }],

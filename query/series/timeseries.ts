@@ -1,4 +1,5 @@
 import type { AggregateResult, QueryLimits } from "../../engine/index.ts";
+import type { VariableValues } from "../plan/context.ts";
 import type { Explanation } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
@@ -17,6 +18,8 @@ export interface TimeseriesQuery extends TimeRange {
   query: string;
   /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
   bucketSeconds?: number;
+  /** Values of the query's `$name`s, by name. */
+  variables?: VariableValues;
   /** The plan of `query`, where the caller has already made it. */
   plan?: TimeseriesPlan;
 }
@@ -50,9 +53,11 @@ export interface Timeseries {
  */
 export async function queryTimeseries(
   store: SeriesStore,
-  { query, startMs, endMs, bucketSeconds = 0, plan = planTimeseries(query) }: TimeseriesQuery,
+  search: TimeseriesQuery,
   limits?: QueryLimits,
 ): Promise<Timeseries> {
+  const { query, startMs, endMs, bucketSeconds = 0, variables = {} } = search;
+  const plan = search.plan ?? planTimeseries(query, { variables });
   const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
   const reader = new ScanReader(store, plan.scans, buckets, limits);
   const found = await evaluateSeries(plan.series, { query, buckets, reader });

@@ -45,3 +45,8 @@ export const rowSignals = [
 
 /** Words that must be quoted to be labels, in expressions and label filters. */
 export const reservedKeywords: ReadonlySet<string> = new Set<string>([...stageKeywords, ...seriesKeywords]);
+
+/** Signals whose rows are a body and attributes. */
+export const bodySignals = ["profiles", "kubernetes_resources"] as const;
+/** One of them. */
+export type BodySignal = (typeof bodySignals)[number];

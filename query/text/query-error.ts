@@ -21,6 +21,8 @@ export class QueryError extends Error {
   readonly line?: number;
   /** Column in code points, from 1. Present where `line` is. */
   readonly column?: number;
+  /** Where the mistake is. Present where `line` is. */
+  readonly span?: TextSpan;
 
   constructor(problem: string, at?: { text: string; span: TextSpan }) {
     const position = at && locateOffset(at.text, at.span.start);
@@ -31,9 +33,10 @@ export class QueryError extends Error {
     );
     this.name = "QueryError";
     this.problem = problem;
-    if (position === undefined) return;
+    if (position === undefined || at === undefined) return;
     this.line = position.line;
     this.column = position.column;
+    this.span = at.span;
   }
 }
 

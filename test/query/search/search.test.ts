@@ -107,7 +107,7 @@ describe("the cursor", () => {
     ]) {
       await expect(search("", { cursor: bad }), bad.slice(0, 40)).rejects.toThrow(QueryError);
       await expect(search("", { cursor: bad })).rejects.toThrow(
-        "cursor: expected the cursor of an earlier answer, unchanged, or none to begin with the newest row",
+        "cursor: expected the cursor of an earlier answer, unchanged, or none to begin with the first row",
       );
     }
   });
