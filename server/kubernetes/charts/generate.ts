@@ -2,9 +2,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { crdManifests } from "../resources/crd-manifests.ts";
+import { chartFiles } from "./chart-files.ts";
 
-for (const [path, text] of crdManifests()) {
+for (const [path, text] of chartFiles()) {
   const file = join(import.meta.dirname, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);

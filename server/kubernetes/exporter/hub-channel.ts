@@ -1,6 +1,7 @@
 /** Polls the hub for what it wants of the cluster, and brings the answers with the next poll. */
 
 import { randomUUID } from "node:crypto";
+import { pause } from "../cluster/pause.ts";
 import {
   type FoundSecret,
   type HubClient,
@@ -56,7 +57,8 @@ export class HubChannel {
         if (!(error instanceof HubError)) throw error;
         if (retryMs === 0) this.#options.log(error.message);
         retryMs = Math.min(retryMsMax, Math.max(retryMsMin, retryMs * 2));
-        await this.#pause(Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + this.#options.random() / 2)));
+        const pauseMs = Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + this.#options.random() / 2));
+        await pause(pauseMs, this.#ending.signal);
       }
     }
   }
@@ -69,6 +71,7 @@ export class HubChannel {
         exporter: this.#exporter,
         secretRefs: readSecret !== undefined,
         synchronisations: this.#synchronisations,
+        rulesRevision: this.#rulesRevision ?? "",
         secrets,
       },
       this.#ending.signal,
@@ -93,15 +96,5 @@ export class HubChannel {
     } catch (error) {
       return { id: secret.id, problem: (error as Error).message.slice(0, 500) };
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#ending.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 }

@@ -1,5 +1,7 @@
 /** The hub as its exporters see it. */
 
+import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
+import { request as secureRequest, Agent as TlsAgent } from "node:https";
 import { hubAnswerBytesMax, hubAnswerMsMax } from "./limits.ts";
 
 /** An object as the hub takes it. */
@@ -72,15 +74,23 @@ export interface HubClientOptions {
   url: string;
   /** The token of the cluster's environment; read anew for each request, since it may be rotated. */
   token: () => string;
-  fetch: typeof fetch;
 }
 
 /** Throws HubError from every method. */
 export class HubClient {
   readonly #options: HubClientOptions;
+  readonly #isSecure: boolean;
+  readonly #agent: Agent;
 
   constructor(options: HubClientOptions) {
     this.#options = options;
+    this.#isSecure = options.url.startsWith("https:");
+    this.#agent = new (this.#isSecure ? TlsAgent : Agent)({ keepAlive: true });
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#agent.destroy();
   }
 
   async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
@@ -104,6 +114,7 @@ export class HubClient {
       exporter: string;
       secretRefs: boolean;
       synchronisations: number;
+      rulesRevision: string;
       secrets: readonly FoundSecret[];
     },
     signal: AbortSignal,
@@ -121,41 +132,54 @@ export class HubClient {
   }
 
   async #request<T>(method: string, path: string, body?: string, signal?: AbortSignal): Promise<T> {
-    const { url, token, fetch } = this.#options;
     const timeout = AbortSignal.timeout(hubAnswerMsMax);
-    let response: Response;
+    const ending = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    let response: IncomingMessage;
     let text: string;
     try {
-      response = await fetch(`${url}/api/v1/kubernetes/${path}`, {
-        method,
-        redirect: "error",
-        headers: {
-          Authorization: `Bearer ${token()}`,
-          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        },
-        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-        ...(body === undefined ? {} : { body }),
-      });
+      response = await this.#send(method, path, body, ending);
       text = await readText(response);
     } catch (error) {
       if (error instanceof HubError) throw error;
-      const { message, cause } = error as Error & { cause?: { code?: string } };
-      throw new HubError(`the hub cannot be reached: ${cause?.code ?? message}`, 0);
+      const { message, code } = error as Error & { code?: string };
+      throw new HubError(`the hub cannot be reached: ${code ?? message}`, 0);
     }
+    const { statusCode: status = 0, headers } = response;
     const answer = parseJson(text);
-    if (response.ok && answer !== undefined) return answer as T;
+    if (status === 200 && answer !== undefined) return answer as T;
     const problem = (answer as { error?: string } | undefined)?.error ?? "no reason was given";
-    const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
+    const seconds = Number(headers["retry-after"] ?? Number.NaN);
     const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
-    throw new HubError(`the hub answered ${response.status}: ${problem}`, response.status, retryAfterMs);
+    throw new HubError(`the hub answered ${status}: ${problem}`, status, retryAfterMs);
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const { url, token } = this.#options;
+    const described =
+      body === undefined
+        ? {}
+        : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    const headers = { Authorization: `Bearer ${token()}`, ...described };
+    const send = this.#isSecure ? secureRequest : plainRequest;
+    return new Promise((resolve, reject) => {
+      const options = { method, headers, signal, agent: this.#agent };
+      const sent = send(`${url}/api/v1/kubernetes/${path}`, options, resolve);
+      sent.on("error", reject);
+      sent.end(body);
+    });
   }
 }
 
-async function readText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
+async function readText(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.byteLength;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
     if (bytes > hubAnswerBytesMax) throw new HubError("the hub's answer is too long", 0);
     pieces.push(piece);
   }

@@ -15,3 +15,23 @@ export const hubAnswerMsMax = 70_000;
 export const hubAnswerBytesMax = 64 * 1024 * 1024;
 /** Characters of a condition's message: it stands in the output of kubectl. */
 export const messageLengthMax = 2_000;
+/** Objects whose status is written at a time. */
+export const statusesAtOnce = 8;
+/** The same warning is not recorded twice in this time: API servers keep Events for an hour. */
+export const eventRepeatMs = 3_600_000;
+/** Warnings that are remembered for that, so that memory is bounded. */
+export const eventsRememberedMax = 10_000;
+/** Characters of an Event's message: API servers take no more. */
+export const eventMessageLengthMax = 1_024;
+/** Documents of one key of a ConfigMap. */
+export const documentsMax = 200;
+/** Everything is sent to the hub again after this time, changed or not. */
+export const resendMs = 3_600_000;
+/** Node agents ask for the ingestion rules this often, with jitter: 100 nodes ask ten times a second. */
+export const rulesMs = 10_000;
+/** The same line of a node agent's log is written once in this time, of so many lines. */
+export const sameLineMs = 300_000;
+export const linesRememberedMax = 1_000;
+/** How long the agent of a node waits for the list of its pods before it reads logs and metrics without it. */
+export const podsWaitMsMax = 15_000;
+export const podsPollMs = 50;

@@ -41,7 +41,9 @@ export function nextStatus(
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   const isSynced = applied?.reason === "Synced";
   const reason = applied?.reason ?? "HubUnreachable";
-  const message = (applied?.message || (isSynced ? "" : problem)).slice(0, messageLengthMax);
+  // One line: it stands in tables. What is below shows the place in a query again.
+  const [line = ""] = (applied?.message || (isSynced ? "" : problem)).split("\n", 1);
+  const message = line.slice(0, messageLengthMax);
   const verdicts: Omit<Condition, "lastTransitionTime">[] = [
     { type: "Accepted", ...acceptance(applied), message: isSynced ? "" : message },
     { type: "Synced", status: isSynced ? "True" : "False", reason, message: isSynced ? "" : message },

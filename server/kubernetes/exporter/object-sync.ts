@@ -3,6 +3,7 @@
  * order and as often as they come; the newest state of each object is sent until the hub has taken or refused it.
  */
 
+import type { EventSubject } from "./event-recorder.ts";
 import type { AppliedObject, DesiredObject, HubClient, ObjectKey } from "./hub-client.ts";
 import { HubError } from "./hub-client.ts";
 import { gatherMs, objectsAtOnceMax, requestCharactersMax, retryMsMax, retryMsMin } from "./limits.ts";
@@ -10,6 +11,8 @@ import { gatherMs, objectsAtOnceMax, requestCharactersMax, retryMsMax, retryMsMi
 /** An object of the cluster. */
 export interface ClusterObject extends DesiredObject {
   status?: unknown;
+  /** What Events about it are about: itself, or the ConfigMap that holds it. */
+  subject?: EventSubject;
 }
 
 export interface ObjectSyncOptions {
@@ -29,8 +32,8 @@ export class ObjectSync {
   readonly #options: ObjectSyncOptions;
   /** The newest task of each object that was not done yet. */
   readonly #tasks = new Map<string, Task>();
-  /** Kinds to be swept, with the names of all objects at the time of their list. */
-  readonly #sweeps = new Map<string, ObjectKey[]>();
+  /** Kinds to be swept, with the objects that stay by name: those of the list, and those that came after it. */
+  readonly #sweeps = new Map<string, Map<string, ObjectKey>>();
   /** What was last sent of each object: its uid and generation. */
   readonly #sent = new Map<string, string>();
   #loop: Promise<void> | undefined;
@@ -49,7 +52,9 @@ export class ObjectSync {
 
   /** Is to be called when an object was created or changed. Changes of its status alone are left out. */
   changed(object: ClusterObject): void {
-    const name = nameOf(keyOf(object));
+    const key = keyOf(object);
+    const name = nameOf(key);
+    this.#sweeps.get(object.kind)?.set(name, key);
     const isKnown = this.#sent.get(name) === versionOf(object) && !this.#tasks.has(name);
     if (isKnown) return;
     this.#tasks.set(name, { kind: "apply", object });
@@ -64,16 +69,16 @@ export class ObjectSync {
 
   /** Is to be called with all objects of a kind. What the hub has of others is removed. */
   listed(kind: string, objects: readonly ClusterObject[], { again = false }: { again?: boolean } = {}): void {
-    const names = new Set(objects.map((object) => nameOf(keyOf(object))));
+    const kept = new Map(objects.map(keyOf).map((key) => [nameOf(key), key]));
     // Deletions that nobody told of.
     for (const name of [...this.#sent.keys()]) {
-      if (name.startsWith(`${kind}/`) && !names.has(name)) this.#sent.delete(name);
+      if (name.startsWith(`${kind}/`) && !kept.has(name)) this.#sent.delete(name);
     }
     for (const object of objects) {
       if (again) this.#sent.delete(nameOf(keyOf(object)));
       this.changed(object);
     }
-    this.#sweeps.set(kind, objects.map(keyOf));
+    this.#sweeps.set(kind, kept);
     this.#start();
   }
 
@@ -158,10 +163,8 @@ export class ObjectSync {
 
   async #sendSweep(): Promise<void> {
     const [kind, kept] = this.#sweeps.entries().next().value!;
-    const removed = await this.#options.hub.sweep(
-      kind,
-      kept.map(({ namespace, name }) => ({ ...(namespace === undefined ? {} : { namespace }), name })),
-    );
+    const names = [...kept.values()].map(({ kind: _, ...name }) => name);
+    const removed = await this.#options.hub.sweep(kind, names);
     if (this.#sweeps.get(kind) === kept) this.#sweeps.delete(kind);
     if (removed > 0) this.#options.log(`removed ${removed} of kind ${kind} that the cluster does not have`);
   }

@@ -5,7 +5,7 @@ import type { CollectionEntry } from "../../control/collection.ts";
 import type { IngestionRule } from "../../model/ingestion-rule.ts";
 
 /** The rules of a cluster as they were at one moment. */
-export interface RuleSet {
+export interface ClusterRuleSet {
   /** Changes with the rules. */
   revision: string;
   rules: readonly (Omit<IngestionRule, "id"> & { id: string })[];
@@ -16,14 +16,14 @@ type Entries = readonly CollectionEntry<IngestionRule>[];
 export class ClusterRules {
   /** The same list until a rule changes. */
   readonly #list: () => Entries;
-  #known: { list: Entries; byCluster: Map<string, RuleSet> } = { list: [], byCluster: new Map() };
+  #known: { list: Entries; byCluster: Map<string, ClusterRuleSet> } = { list: [], byCluster: new Map() };
 
   constructor(list: () => Entries) {
     this.#list = list;
   }
 
   /** The rules without a cluster, and those of this one. */
-  of(cluster: string): RuleSet {
+  of(cluster: string): ClusterRuleSet {
     const list = this.#list();
     if (list !== this.#known.list) this.#known = { list, byCluster: new Map() };
     const known = this.#known.byCluster.get(cluster);

@@ -2,8 +2,10 @@
  * The channel between the hub and the exporters of clusters. Exporters open it, by polling: an answer to a poll says
  * what the hub wants of the cluster, and the next poll brings the answers. Values of Secrets pass through memory alone.
  */
+
 import { randomUUID } from "node:crypto";
 import type { SecretReference } from "../../model/webhook.ts";
+import { tryLater } from "../../throttle/refusal.ts";
 import { exporterAwayMs, pollMsMax, secretMsMax, secretsAskedMax } from "./limits.ts";
 
 /** A Secret's key that the hub asks for. */
@@ -31,6 +33,8 @@ export interface ExporterPoll {
   secrets: readonly SecretAnswer[];
   /** How many synchronisations it has begun at the hub's request. */
   synchronisations: number;
+  /** Revision of the ingestion rules that it has; where it is left out, it is told of later ones alone. */
+  rulesRevision?: string | undefined;
 }
 
 /** What the hub wants. */
@@ -79,9 +83,10 @@ export class ExporterChannel {
 
   /** Takes an exporter's answers, and waits until there is something to say to it, or for `pollMsMax`. */
   async poll(cluster: string, poll: ExporterPoll, signal: AbortSignal): Promise<ChannelWishes> {
+    if (this.#isClosed) throw tryLater("the server stops", 1);
     const channel = this.#channelOf(cluster, poll);
     for (const answer of poll.secrets) takeAnswer(channel, answer);
-    const rulesRevision = this.#options.rulesRevisionOf(cluster);
+    const { rulesRevision = this.#options.rulesRevisionOf(cluster) } = poll;
     const hasNews = () =>
       this.#isClosed ||
       channel.synchronisations > poll.synchronisations ||

@@ -16,3 +16,5 @@ export const secretMsMax = 5_000;
 export const secretsAskedMax = 256;
 /** Bytes of a Secret's value: objects of Kubernetes have a megabyte at most, and no header has more than this. */
 export const secretBytesMax = 64 * 1024;
+/** The name of the hub's own cluster: whose groups are not those of any exporter. */
+export const ownClusterName = "hub";

@@ -5,32 +5,38 @@ import { Failure } from "../../../engine/index.ts";
 import type { Collection } from "../../control/collection.ts";
 import type { Collections } from "../../control/resource-kinds.ts";
 import type { Caller } from "../../model/caller.ts";
-import type { ManagedPlace } from "../../model/stored-resource.ts";
+import { describeManaged, type ManagedPlace } from "../../model/stored-resource.ts";
 import { Refusal } from "../../throttle/refusal.ts";
-import { customKind, type KindName } from "../resources/custom-kinds.ts";
 import { objectsAtOnce } from "./limits.ts";
-import { type SyncedKind, syncedKindsOf } from "./synced-kinds.ts";
+import { hasNamespace, type SyncedKind, type SyncedKindName, syncedKindsOf } from "./synced-kinds.ts";
 
 /** An object as its cluster has it. */
 export interface SentObject {
-  kind: KindName;
+  kind: SyncedKindName;
   metadata: { name: string; namespace?: string | undefined; uid: string };
   spec: unknown;
 }
 
 /** Names an object of a cluster. */
 export interface SentName {
-  kind: KindName;
+  kind: SyncedKindName;
   namespace?: string | undefined;
   name: string;
 }
 
 /** Why an object is stored or not; the reason of its condition Ready. */
-type SyncReason = "Synced" | "InvalidSpec" | "InvalidQuery" | "InvalidRegex" | "QuotaExceeded" | "Failed";
+type SyncReason =
+  | "Synced"
+  | "NameTaken"
+  | "InvalidSpec"
+  | "InvalidQuery"
+  | "InvalidRegex"
+  | "QuotaExceeded"
+  | "Failed";
 
 /** What became of one object. */
 export interface SyncResult {
-  kind: KindName;
+  kind: SyncedKindName;
   namespace: string;
   name: string;
   uid: string;
@@ -44,7 +50,7 @@ export interface SyncResult {
 }
 
 export class ManagedObjects {
-  readonly #kinds: Record<KindName, SyncedKind>;
+  readonly #kinds: Record<SyncedKindName, SyncedKind>;
 
   constructor(collections: Collections) {
     this.#kinds = syncedKindsOf(collections);
@@ -66,14 +72,18 @@ export class ManagedObjects {
   }
 
   /** Removes the resources of a kind whose objects the cluster does not have any more. Returns how many. */
-  async sweep(cluster: string, kind: KindName, kept: readonly Omit<SentName, "kind">[]): Promise<number> {
+  async sweep(
+    cluster: string,
+    kind: SyncedKindName,
+    kept: readonly Omit<SentName, "kind">[],
+  ): Promise<number> {
     const names = new Set(kept.map(({ namespace = "", name }) => `${namespace}/${name}`));
     const gone = this.list(cluster, kind).filter(({ namespace, name }) => !names.has(`${namespace}/${name}`));
     return this.remove(cluster, gone);
   }
 
   /** The objects of a kind of which the cluster has resources here. */
-  list(cluster: string, kind: KindName): (Required<SentName> & { uid: string })[] {
+  list(cluster: string, kind: SyncedKindName): (Required<SentName> & { uid: string })[] {
     return this.#kinds[kind].collection.list().flatMap(({ value: { managed } }) => {
       const object = managed?.object;
       if (managed?.cluster !== cluster || object?.kind !== kind) return [];
@@ -83,17 +93,21 @@ export class ManagedObjects {
 
   async #applyOne(cluster: string, { kind, metadata, spec }: SentObject): Promise<SyncResult> {
     const { name, uid } = metadata;
-    const namespace = customKind(kind).scope === "Namespaced" ? (metadata.namespace ?? "") : "";
+    const namespace = hasNamespace(kind) ? (metadata.namespace ?? "") : "";
     const { collection, idOf, make } = this.#kinds[kind];
     const object = { cluster, namespace, name };
     const id = idOf(object);
     const result = { kind, namespace, name, uid, id };
     try {
-      if (namespace === "" && customKind(kind).scope === "Namespaced")
-        throw new Refusal(400, "metadata.namespace is required");
+      if (namespace === "" && hasNamespace(kind)) throw new Refusal(400, "metadata.namespace is required");
       const { value, warnings } = make(spec, object);
       const managed: ManagedPlace = { cluster, namespace, object: { kind, name, uid } };
       const stored = collection.get(id);
+      const holder = stored?.managed;
+      if (holder?.object !== undefined && holder.object.kind !== kind) {
+        const message = `the id ${id} belongs to ${describeManaged(holder)}: give one of the two another name`;
+        return { ...result, reason: "NameTaken", isTemporary: false, message };
+      }
       if (!isDeepStrictEqual([stored?.value, stored?.managed], [value, managed]))
         await collection.put(id, () => value, { by: clusterCaller(cluster), ifMatch: null, managed });
       return { ...result, reason: "Synced", isTemporary: false, message: warnings.join("; ") };
@@ -117,7 +131,7 @@ function clusterCaller(cluster: string): Caller {
 function removeManaged(
   collection: Collection<unknown>,
   id: string,
-  { cluster, kind }: { cluster: string; namespace: string; kind: KindName },
+  { cluster, kind }: { cluster: string; namespace: string; kind: SyncedKindName },
 ): Promise<boolean> {
   const managed = collection.get(id)?.managed;
   if (managed?.cluster !== cluster || managed.object?.kind !== kind) return Promise.resolve(false);

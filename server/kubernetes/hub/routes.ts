@@ -12,6 +12,7 @@ import type { ClusterRules } from "./cluster-rules.ts";
 import type { ExporterChannel } from "./exporter-channel.ts";
 import { keptNamesMax, objectsMax, pollMsMax, secretBytesMax, secretsAskedMax } from "./limits.ts";
 import type { ManagedObjects, SentObject } from "./managed-objects.ts";
+import { configMapKinds } from "./synced-kinds.ts";
 
 export interface HubRoutesOptions {
   objects: ManagedObjects;
@@ -23,9 +24,10 @@ const path = "/api/v1/kubernetes";
 const shared = { permission: "synchronize", tag: "kubernetes" } as const;
 
 /** Kinds that exporters of monitored clusters may send. Groups come from the hub's own cluster alone. */
-const monitoredKind = z.enum(
-  customKinds.filter(({ appliedTo }) => appliedTo === "monitored").map(({ kind }) => kind),
-);
+const monitoredKind = z.enum([
+  ...customKinds.filter(({ appliedTo }) => appliedTo === "monitored").map(({ kind }) => kind),
+  ...configMapKinds,
+]);
 const { name, namespace } = objectMetadata.shape;
 const sentName = strictObject({ kind: monitoredKind, namespace, name });
 const sentObject = strictObject({ kind: monitoredKind, metadata: objectMetadata, spec: z.unknown() });
@@ -110,6 +112,7 @@ function channelRoute(channel: ExporterChannel): Route {
         exporter: z.string().min(1).max(100),
         secretRefs: z.boolean(),
         synchronisations: z.int().min(0),
+        rulesRevision: z.string().max(200).optional(),
         secrets: z
           .array(
             strictObject({

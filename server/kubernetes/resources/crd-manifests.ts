@@ -37,5 +37,6 @@ function makeOptional(yaml: string): string {
 
 function yamlOf(kind: CustomKind): string {
   const definition = customResourceDefinition(kind, { brandCategory: true });
-  return stringify(definition, { aliasDuplicateObjects: false, lineWidth: 0 });
+  // kubectl and Helm read YAML 1.1, where a plain `y` is a boolean: such texts are quoted.
+  return stringify(definition, { aliasDuplicateObjects: false, lineWidth: 0, schema: "yaml-1.1" });
 }

@@ -1,6 +1,7 @@
 /** The CustomResourceDefinitions of all kinds. */
 
-import { apiGroups, apiVersion, type CustomKind } from "./custom-kinds.ts";
+import { apiGroups, apiVersion, type CustomKind, type KindName } from "./custom-kinds.ts";
+import { kindSchemas } from "./kind-schemas.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
 /**
@@ -8,10 +9,11 @@ import { type StructuralSchema, structuralSchema } from "./structural-schema.ts"
  * Services from kubectl.
  */
 export function customResourceDefinition(
-  { kind, plural, group, scope, shortNames, spec, extensions }: CustomKind,
+  { kind, plural, group, scope, shortNames }: CustomKind,
   { brandCategory }: { brandCategory: boolean },
 ) {
   const apiGroup = apiGroups[group];
+  const { spec, extensions } = kindSchemas[kind as KindName];
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

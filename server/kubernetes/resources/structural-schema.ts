@@ -4,7 +4,7 @@
  */
 
 import * as z from "zod";
-import type { CelRule, FieldExtension } from "./custom-kinds.ts";
+import type { CelRule, FieldExtension } from "./kind-schemas.ts";
 
 /** A schema as a CRD holds it (OpenAPI v3, with the extensions of Kubernetes). */
 export interface StructuralSchema {

@@ -26,7 +26,7 @@ function api(method: string, path: string, body?: object) {
   });
 }
 
-const hubClient = (own = () => token) => new HubClient({ url: server.url, token: own, fetch });
+const hubClient = (own = () => token) => new HubClient({ url: server.url, token: own });
 
 test("answers what the hub asks, hears of synchronisations and rules, and ends at once", async () => {
   const hub = hubClient();
@@ -89,7 +89,7 @@ test("says why the hub refuses, or that it cannot be reached", async () => {
     isTemporary: false,
   });
   const url = `http://127.0.0.1:${await freePort()}`;
-  const away = new HubClient({ url, token: () => token, fetch });
+  const away = new HubClient({ url, token: () => token });
   await expect(away.apply([])).rejects.toMatchObject({
     status: 0,
     isTemporary: true,

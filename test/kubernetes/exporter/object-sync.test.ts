@@ -126,6 +126,21 @@ describe("random histories", () => {
         [...objects.values()].filter((each) => each.kind === kind),
         { again: true },
       );
+    // What the watch tells of after the list, and before the sweep that follows it.
+    for (let i = 0; i < 8; i++) {
+      const key = { kind: random.pick(kinds), namespace: "a", name: `o${random.below(12)}` };
+      const known = objects.get(keyText(key));
+      if (known !== undefined && random.oneIn(2)) {
+        objects.delete(keyText(key));
+        sync.deleted(key);
+      } else {
+        const metadata = { ...key, uid: known?.metadata.uid ?? `uid${uids++}`, generation: ++generation };
+        const object = { kind: key.kind, metadata, spec: { value: `last ${i}` } };
+        objects.set(keyText(key), object);
+        sync.changed(object);
+      }
+      await vi.advanceTimersByTimeAsync(random.below(3) * 500);
+    }
     await vi.advanceTimersByTimeAsync(120_000);
     expect(sync.waiting).toBe(0);
     for (const [key, { spec }] of objects)

@@ -1,6 +1,4 @@
 /** The CRDs: what the specification lists, bounds everywhere, and the same verdict as the HTTP schemas. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -40,18 +38,6 @@ const crds = [...files]
   .map(([, text]) => parse(text) as Crd);
 const schemaOf = (kind: string) =>
   crds.find(({ spec }) => spec.names.kind === kind)!.spec.versions[0]!.schema.openAPIV3Schema;
-
-test("the files of the charts are those that the sources make (else run `npm run charts`)", () => {
-  const charts = join(import.meta.dirname, "../../../server/kubernetes/charts");
-  const stale = [...files].filter(([path, text]) => {
-    try {
-      return readFileSync(join(charts, path), "utf8") !== text;
-    } catch {
-      return true;
-    }
-  });
-  expect(stale.map(([path]) => path)).toEqual([]);
-});
 
 test("groups, scopes, short names and categories are those of the specification", () => {
   const listed = crds.map(({ spec: { group, scope, names } }) => [
