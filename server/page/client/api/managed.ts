@@ -1,0 +1,8 @@
+/** Where the object is that a resource is made of. */
+
+export interface Managed {
+  cluster: string;
+  namespace?: string;
+  kind?: string;
+  name?: string;
+}

@@ -1,0 +1,39 @@
+/** Who uses the page, as the server sees it. */
+
+import { signal } from "@preact/signals";
+import { ask, needsSignIn } from "./client.ts";
+
+interface Person {
+  signedIn: boolean;
+  name: string;
+  role: string;
+  /** What the person may do, such as `search` and `configure`. */
+  permissions: string[];
+  features: { signIn: boolean; oidc: boolean; anonymousRead: boolean };
+}
+
+export const session = signal<Person | undefined>(undefined);
+
+/** Asks the server anew who uses the page. */
+export async function loadSession(): Promise<void> {
+  session.value = await ask<Person>("/api/v1/session");
+}
+
+/** Signs in with a token. Rejects with ApiProblem. */
+export async function signIn(token: string): Promise<void> {
+  await ask("/api/v1/session", { body: { token } });
+  await loadSession();
+  needsSignIn.value = false;
+}
+
+/** Signs out, at the identity provider too where that offers it. */
+export async function signOut(): Promise<void> {
+  const { redirect } = await ask<{ redirect?: string }>("/api/v1/session", { method: "DELETE" });
+  // The whole page goes: nothing of what was shown stays.
+  location.assign(redirect ?? "/signin");
+}
+
+/** Whether the person may do something; false until that is known. */
+export function may(permission: string): boolean {
+  return session.value?.permissions.includes(permission) ?? false;
+}

@@ -1,0 +1,19 @@
+/** Filters that a click adds to the query or takes away: edits of its text, which then runs. */
+
+import { search, wanted } from "./search-state.ts";
+
+interface FieldFilter {
+  field: string;
+  value: string;
+  action: "include" | "exclude" | "only";
+}
+
+export async function editFilter(filter: FieldFilter): Promise<void> {
+  const { editQuery } = await import("../query/language.ts");
+  search({ query: editQuery(wanted.value.query, filter) });
+}
+
+/** Searches for the rows of a pattern of messages alone, or without them. */
+export function editPattern(template: string, action: "include" | "exclude"): Promise<void> {
+  return editFilter({ field: "template", value: template, action });
+}

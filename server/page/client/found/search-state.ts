@@ -1,0 +1,110 @@
+/** What the search screen shows, as its address says it, and the run that its answers belong to. */
+
+import { batch, computed, signal } from "@preact/signals";
+import { go, parameters, withParameters } from "../browser/address.ts";
+import type { QueryKind } from "../query/language.ts";
+import { defaultRange, type RangeText, type ResolvedRange, resolveRange } from "../time/range.ts";
+import { rememberQuery } from "./history.ts";
+
+/** How what is found is shown. */
+export type SearchView = "rows" | "patterns" | "compare";
+
+const views: readonly string[] = ["rows", "patterns", "compare"];
+
+/** The search that the address names. */
+export const wanted = computed(() => {
+  const all = parameters.value;
+  return {
+    query: all.get("q") ?? "",
+    range: { from: all.get("from") ?? defaultRange.from, to: all.get("to") ?? defaultRange.to } as RangeText,
+    view: (views.includes(all.get("view") ?? "") ? all.get("view") : "rows") as SearchView,
+    /** The field that splits the bars of the histogram; null for the level. */
+    by: all.get("by"),
+    /** True where rows are shown as they arrive. */
+    isLive: all.get("live") === "1",
+    /** The id of a row that the address points at. */
+    row: all.get("row"),
+    columns: (all.get("columns") ?? "").split(",").filter((name) => name !== ""),
+  };
+});
+
+/** A search as it was started: relative times are those of that moment, for all panels and pages. */
+export interface SearchRun extends ResolvedRange {
+  query: string;
+}
+
+export const run = signal<SearchRun | undefined>(undefined);
+
+/** What the run's query returns. */
+export const runKind = signal<QueryKind | undefined>(undefined);
+
+let starts = 0;
+
+/** Starts what the address names, anew. */
+export async function startRun(): Promise<void> {
+  const { query, range } = wanted.value;
+  const own = ++starts;
+  const started: SearchRun = { query, ...resolveRange(range, Date.now()) };
+  // A query without brackets is a search for logs: nothing has to be loaded to know that.
+  const kind = /[({]|^\s*(?:traces|profiles|kub)/.test(query)
+    ? (await import("../query/language.ts")).detectQueryKind(query)
+    : "logs";
+  if (own !== starts) return;
+  rememberQuery(query);
+  batch(() => {
+    run.value = started;
+    runKind.value = kind;
+  });
+}
+
+/** Searches for another text, or in another range: a step that the browser's Back button undoes. */
+export function search(changes: { query?: string; range?: RangeText }): void {
+  const { query, range } = { ...wanted.value, ...changes };
+  const isDefault = range.from === defaultRange.from && range.to === defaultRange.to;
+  const href = withParameters({
+    q: query,
+    from: isDefault ? null : range.from,
+    to: isDefault || range.to === "now" ? null : range.to,
+    row: null,
+  });
+  const isSame =
+    query === wanted.value.query &&
+    range.from === wanted.value.range.from &&
+    range.to === wanted.value.range.to;
+  // The same search again: relative times have moved on.
+  if (isSame) void startRun();
+  else go(href);
+}
+
+export function setView(view: SearchView): void {
+  go(withParameters({ view: view === "rows" ? null : view }), { replace: true });
+}
+
+/** Splits the bars of the histogram by a field, or by the level again. */
+export function splitBy(field: string | null): void {
+  go(withParameters({ by: field }), { replace: true });
+}
+
+/** Shows rows as they arrive, or those of the range. */
+export function setLive(isLive: boolean): void {
+  go(withParameters({ live: isLive ? "1" : null, view: null }));
+}
+
+/** Adds a column of a field to the rows, or takes it away. */
+export function toggleColumn(field: string): void {
+  const { columns } = wanted.value;
+  const next = columns.includes(field) ? columns.filter((each) => each !== field) : [...columns, field];
+  go(withParameters({ columns: next.join(",") }), { replace: true });
+}
+
+/** The address of the present search with absolute times, for others to open; with a row that it points at. */
+export function linkOfRun(row?: string): string {
+  const { startTime, endTime } = run.value ?? resolveRange(wanted.value.range, Date.now());
+  const changes = { from: String(startTime), to: String(endTime), row: row ?? null };
+  return new URL(withParameters(changes), location.href).href;
+}
+
+/** No longer points at a row. */
+export function forgetRow(): void {
+  go(withParameters({ row: null }), { replace: true });
+}

@@ -1,0 +1,6 @@
+/** Starts the page. */
+
+import { render } from "preact";
+import { Shell } from "./app/shell.tsx";
+
+render(<Shell />, document.body);

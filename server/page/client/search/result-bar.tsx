@@ -1,0 +1,65 @@
+/** How much was found, how long it took, and how it is shown. */
+
+import { useState } from "preact/hooks";
+import { foundRows, hasMore, isLoadingRows, rowsTookMs } from "../found/found-rows.ts";
+import { counted } from "../found/histogram-data.ts";
+import { linkOfRun, type SearchView, setView, wanted } from "../found/search-state.ts";
+import { nameDuration } from "../time/range.ts";
+import { nameCount } from "../ui/count.ts";
+import { Icon } from "../ui/icon.tsx";
+import { ExportLinks } from "./export-links.tsx";
+
+const views: readonly { view: SearchView; name: string }[] = [
+  { view: "rows", name: "Rows" },
+  { view: "patterns", name: "Patterns" },
+  { view: "compare", name: "Compare" },
+];
+
+export function ResultBar() {
+  const total = counted.value?.histogram.count;
+  const shown = foundRows.value.length;
+  return (
+    <div class="result-bar">
+      <div class="tabs" role="tablist">
+        {views.map(({ view, name }) => (
+          <button
+            key={view}
+            type="button"
+            role="tab"
+            aria-selected={wanted.value.view === view}
+            onClick={() => setView(view)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <span role="status">
+        {isLoadingRows.value && shown === 0
+          ? "Searching…"
+          : `${nameCount(total ?? shown, "row")}${total === undefined && hasMore.value ? " or more" : ""} in ${nameDuration(rowsTookMs.value)}`}
+      </span>
+      <span class="grow" />
+      <ExportLinks />
+      <CopyLink />
+    </div>
+  );
+}
+
+function CopyLink() {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(linkOfRun());
+    setIsCopied(true);
+    setTimeout(() => setIsCopied(false), 2_000);
+  };
+  return (
+    <button
+      type="button"
+      class="quiet"
+      title="Copies the address of this search with absolute times"
+      onClick={copy}
+    >
+      <Icon name="link" /> {isCopied ? "Copied" : "Copy link"}
+    </button>
+  );
+}

@@ -1,0 +1,45 @@
+/** Answers about spans, as far as the page reads them. */
+
+import type { FoundLog } from "../api/answers.ts";
+
+/** A span as a search shows it. */
+export interface FoundSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  name: string;
+  kind?: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano?: string;
+  durationMs?: number;
+  statusCode?: string;
+  statusMessage?: string;
+  attributes: Record<string, string>;
+}
+
+/** A span in its trace. */
+export interface TreeSpan extends FoundSpan {
+  orphan?: boolean;
+  logs: FoundLog[];
+  children: TreeSpan[];
+}
+
+export interface TraceAnswer {
+  traceId: string;
+  /** Unix milliseconds. */
+  startTime: number;
+  durationMs: number;
+  spans: number;
+  services: string[];
+  roots: TreeSpan[];
+  /** Logs that name no span of the trace. */
+  logs: FoundLog[];
+  truncated?: boolean;
+}
+
+export interface SpanPage {
+  count: number;
+  spans: FoundSpan[];
+  cursor?: string;
+  warnings?: string[];
+}

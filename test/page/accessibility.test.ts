@@ -1,0 +1,121 @@
+/** Every screen by the rules of WCAG 2.2 AA, as far as axe can check them, in both themes and on a small screen. */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ask } from "../server/control/asking.ts";
+import { ingest } from "../server/running.ts";
+import { noBrowser, PageTest } from "./browser.ts";
+import { alertOf, board } from "./examples.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const startMs = Date.UTC(2026, 0, 29, 12);
+const range = `from=${startMs}&to=${startMs + 60_000}`;
+const viewport = { width: 1_280, height: 800 };
+const levels = ["fatal", "error", "warn", "info", "debug", "trace", ""];
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** What axe finds, by the rules named or by all of the guidelines. */
+async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (rules === undefined) await page.evaluate(axe);
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const found = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(rules ?? tags)} }).then(({ violations }) => violations)`,
+  )) as Violation[];
+  return found.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}
+
+/** Each screen, and what brings it into the state that is looked at. */
+const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
+  ["search", `/?${range}`],
+  ["an open row", `/?${range}`, (page) => page.getByRole("button", { name: "Details" }).first().click()],
+  ["values", `/?${range}`, (page) => page.getByLabel("Fields").getByText("service.name").click()],
+  ["patterns", `/?${range}&view=patterns`],
+  ["ranges", `/?${range}`, (page) => page.locator("#range").click()],
+  ["a mistake", `/?${range}&q=${encodeURIComponent("{a=")}`],
+  ["suggestions", `/?${range}`, (page) => page.getByLabel("Query").pressSequentially("{serv")],
+  ["no rows", `/?${range}&q=nothing`],
+  ["live", "/?live=1"],
+  ["sign in", "/signin"],
+  ["traces", `/traces?${range}`],
+  ["a trace", "/traces/0123456789abcdef0123456789abcdef?span=0000000000000001"],
+  ["series", `/?${range}&q=${encodeURIComponent("count(logs) by (log_level)")}`],
+  ["metrics", `/metrics/explore?${range}`],
+  ["dashboards", "/dashboards"],
+  ["a dashboard", `/dashboards/board?${range}`],
+  ["dashboard editor", `/dashboards/board?edit=1&${range}`],
+  ["alerts", "/alerts"],
+  ["an alert", "/alerts/errors"],
+  ["alert editor", "/alerts/errors/edit"],
+  ["silences", "/silences"],
+  ["environments", "/settings/environments"],
+  ["a new token", "/settings/tokens", (page) => page.getByRole("button", { name: "New token" }).click()],
+  ["groups", "/settings/groups"],
+  ["rules", "/settings/rules"],
+  ["ingestion", "/settings/ingestion"],
+  ["health", "/settings/health"],
+  ["webhooks", "/integrations"],
+];
+
+describe.skipIf(noBrowser !== undefined)("accessibility", () => {
+  let site: PageTest;
+  let storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
+  beforeAll(async () => {
+    site = await PageTest.start();
+    const rows = levels.map((level, i) => ({
+      timestamp: startMs + i,
+      log_level: level,
+      message: i === 3 ? '{"a":1,"b":null,"c":"x"}' : `message ${i}`,
+      attributes: { "service.name": "/k8s/shop/cart", trace_id: "0123456789abcdef0123456789abcdef" },
+    }));
+    await ingest(site.server, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const span = {
+      ...{ traceId: "0123456789abcdef0123456789abcdef", name: "GET /", statusCode: "error" },
+      ...{ startTimeUnixNano: `${startMs}000000`, endTimeUnixNano: `${startMs + 500}000000` },
+    };
+    const spans = [
+      { ...span, spanId: "0000000000000001" },
+      { ...span, spanId: "0000000000000002", parentSpanId: "0000000000000001" },
+    ];
+    await ingest(site.server, spans.map((each) => JSON.stringify(each)).join("\n"), {}, "spans");
+    expect((await ask(site.server, "POST", "/dashboards/update", { dashboard: board })).status).toBe(200);
+    expect((await ask(site.server, "POST", "/alerts/update", { alert: alertOf("errors", 1) })).status).toBe(
+      200,
+    );
+    const page = await site.openAs(site.server.adminToken, "/signin");
+    storageState = await page.context().storageState();
+  });
+  afterAll(() => site.stop());
+
+  test.each(screens)("%s", async (name, path, prepare) => {
+    const page = await site.open(path, { storageState, colorScheme: "light", viewport });
+    const bad: Record<string, unknown> = {};
+    const look = async (variant: string, only?: string[]) => {
+      await site.picture(page, `${name.replaceAll(" ", "-")}-${variant}`);
+      const found = await violations(page, only);
+      if (found.length > 0) bad[variant] = found;
+      // Nothing is wider than the screen.
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      if (overflow !== 0) bad[`${variant}, overflow`] = overflow;
+    };
+    await page.waitForLoadState("networkidle");
+    await page.locator("main > *").first().waitFor();
+    await prepare?.(page);
+    await look("light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.waitForTimeout(100);
+    await look("dark", ["color-contrast"]);
+    await page.setViewportSize({ width: 360, height: viewport.height });
+    await page.waitForTimeout(100);
+    await look("small");
+    expect(bad).toEqual({});
+    await page.context().close();
+  });
+});
