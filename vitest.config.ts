@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],
+    globalSetup: ["test/page/build-page.ts"],
     // Half of the time is waiting for processes that start and stop, so that two files at once pay on two cores.
     maxWorkers: 2,
     // Tests that start processes and stop them wait for a machine that others use, too.

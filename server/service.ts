@@ -2,17 +2,20 @@
 
 import type { Store } from "../engine/index.ts";
 import { type AlertsSettings, alertsPart } from "./alerts/part.ts";
+import { replayPart } from "./alerts/replay/part.ts";
 import { PartList } from "./api/part.ts";
 import { type ControlSettings, controlPart } from "./control/part.ts";
 import { type HttpSettings, httpPart } from "./http/part.ts";
 import { type IngestSettings, ingestPart } from "./ingest/part.ts";
 import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
-import { kubernetesHubPart } from "./kubernetes/hub/part.ts";
+import { type KubernetesSettings, kubernetesHubPart } from "./kubernetes/hub/part.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
 import { type OperationsSettings, operationsPart } from "./operations/part.ts";
 import { serverAddressPart } from "./operations/server-address.ts";
+import { type PageSettings, pagePart } from "./page/part.ts";
 import { type SearchSettings, searchPart } from "./search/part.ts";
+import { type SignInSettings, signInPart } from "./sign-in/part.ts";
 import { openStorage, type StorageSettings } from "./storage/part.ts";
 
 /** Settings of a server: those of all its parts. */
@@ -25,7 +28,10 @@ export interface ServiceSettings
     OperationsSettings,
     HttpSettings,
     SearchSettings,
-    SyslogSettings {
+    SyslogSettings,
+    PageSettings,
+    SignInSettings,
+    KubernetesSettings {
   address: HttpSettings["address"];
   log: StorageSettings["log"];
 }
@@ -57,18 +63,23 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
   try {
     const storage = parts.add(await openStorage(settings));
     const control = parts.add(controlPart(settings, storage));
-    const kubernetes = parts.add(kubernetesHubPart(control));
+    const kubernetes = parts.add(kubernetesHubPart(settings, control));
     const ingest = parts.add(ingestPart(settings, storage, control, metrics));
     const notify = parts.add(
       notifyPart(settings, formatUrl(host, port), storage, control, metrics, (place, reference) =>
         kubernetes.channel.secret(place.cluster, place.namespace, reference),
       ),
     );
-    parts.add(alertsPart(settings, storage, control, notify, metrics));
+    const alerts = parts.add(alertsPart(settings, storage, control, notify, metrics));
     parts.add(operationsPart(settings, storage, control, metrics));
-    const http = parts.add(httpPart(settings, control, metrics, () => parts.routes));
-    // Behind `http`, so that it is closed first: tails must end before the sockets wait for open answers.
-    parts.add(searchPart(settings, storage, control, metrics));
+    parts.add(pagePart(settings));
+    const signIn = parts.add(signInPart(settings, settings.notify?.publicUrl, storage, control, metrics));
+    const { accessRules } = signIn;
+    const http = parts.add(httpPart(settings, { ...control, accessRules }, metrics, () => parts.routes));
+    // Behind `http`, so that they are closed first: tails and polls must end before the sockets wait for open answers.
+    const search = parts.add(searchPart(settings, storage, control, metrics));
+    parts.add(replayPart(alerts, search));
+    parts.add({ close: () => kubernetes.channel.close() });
     parts.add(serverAddressPart(settings.dataDir, () => formatUrl(host, http.port)));
     const syslog = parts.add(syslogPart(settings, ingest, metrics));
     await parts.run();

@@ -7,7 +7,7 @@ import { arrows, fileLinesMax, folderFilesMax, mayImport, sharedFiles } from "./
 const root = join(import.meta.dirname, "..");
 const layers = ["engine", "query", "server"] as const;
 const bannedNames = /^(?:utils?|helpers?|common|misc|manager|handlers?|types)(?:\.|$)/;
-const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|bench))?(?:\.[jt]s)?$/;
+const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|bench))?(?:\.(?:[jt]s|tsx))?$/;
 
 /** Foreign packages that one file alone imports. */
 const edges: Record<string, string> = {
@@ -199,7 +199,7 @@ function declarationWithDocstring(name: string): RegExp {
 function sourceFiles(): string[] {
   return ["engine", "query", "server", "bench", "fixtures", "test"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.[jt]s$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.(?:[jt]s|tsx)$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)))
       .filter((file) => !file.includes("node_modules")),
   );
@@ -207,8 +207,8 @@ function sourceFiles(): string[] {
 
 /** The folder of a layer that a file is in, "" for the layer's own level; undefined for a file of another layer. */
 function folderOf(layer: string, file: string): string | undefined {
-  const [of, folder, ...rest] = file.split(sep);
-  if (of !== layer) return undefined;
+  if (!file.startsWith(`${layer}${sep}`)) return undefined;
+  const [folder, ...rest] = file.slice(layer.length + 1).split(sep);
   return rest.length === 0 ? "" : folder;
 }
 

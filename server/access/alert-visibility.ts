@@ -2,6 +2,7 @@
 
 import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
+import type { ManagedPlace } from "../model/stored-resource.ts";
 
 /** An alert as one caller sees it. */
 export interface VisibleAlert {
@@ -12,11 +13,23 @@ export interface VisibleAlert {
   isWhole: boolean;
 }
 
+/** One of the alerts that a caller sees. */
+export interface ListedAlert {
+  id: string;
+  name: string;
+  /** The custom resource that it is made of; only of an alert that Kubernetes manages. */
+  managed: ManagedPlace | undefined;
+  /** Returns whether the caller reads all rows that the alert reads. */
+  isWhole(): boolean;
+}
+
 /**
  * What callers may see and do of alerts and webhooks. Undefined where the id does not exist, or the caller may not see
  * it.
  */
 export interface Visibility {
+  /** All alerts that the caller sees, in the order of their ids. */
+  alertsOf(caller: Caller): Iterable<ListedAlert>;
   alertOf(id: string, caller: Caller): VisibleAlert | undefined;
   webhookOf(id: string, caller: Caller): { canNotify: boolean } | undefined;
 }

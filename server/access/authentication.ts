@@ -1,31 +1,24 @@
 /** Authentication: which caller a request comes from, and whether that caller has the permission of a route. */
 
-import { isIP } from "node:net";
 import type { Caller, Permission } from "../model/caller.ts";
 import { makeUnauthorized, Refusal } from "../throttle/refusal.ts";
 import { permissionsOf } from "./permissions.ts";
-
-/**
- * A request with such a header came through a proxy: its sender is not on this machine, whatever the socket says. Every
- * proxy has names of its own, so all names count that begin with `x-` or sound of forwarding.
- */
-const forwardingHeader =
-  /^(?:x-|cf-|fly-|fastly-|akamai-|true-|via$)|forward|proxy|proxied|client-?ip|real-?ip|remote-?(?:addr|ip)|original|cdn/;
-/** Sent by programs that ask a server directly. */
-const directHeaders: ReadonlySet<string> = new Set(["x-requested-with", "proxy-connection"]);
-
-/** What authentication reads of a request. */
-export interface RequestHead {
-  /** Names in lower case. */
-  headers: ReadonlyMap<string, string>;
-}
+import {
+  findProxySign,
+  hostName,
+  isFromOtherSite,
+  isFromOwnPage,
+  isLoopbackName,
+  isNavigation,
+  type RequestHead,
+  type ServerPlace,
+} from "./request-origin.ts";
+import { checkPageOfCookie, findCookie, sessionCookieName } from "./session-cookie.ts";
 
 /** How callers are found, and what callers without a token may do. */
-export interface AccessRules {
+export interface AccessRules extends ServerPlace {
   /** Whether requests without a token may search. */
   anonymousReads: boolean;
-  /** The server can be reached from its own machine only. */
-  onLoopback: boolean;
   /** Host names that the server answers to on loopback, besides its own. */
   hostNames: readonly string[];
   /** The bearer of a token, or null where the token is unknown, expired or revoked. */
@@ -35,6 +28,11 @@ export interface AccessRules {
    * gives no answer. Undefined where no provider is configured.
    */
   userOf?: ((token: string) => Promise<Caller>) | undefined;
+  /**
+   * The caller whose session a cookie holds, or null where there is none or it is over. Throws Refusal 403 for a user
+   * who is in no group any more. Undefined where no sessions are kept.
+   */
+  callerOfSession?: ((secret: string) => Caller | null) | undefined;
 }
 
 const anonymous: Caller = {
@@ -45,8 +43,10 @@ const anonymous: Caller = {
   environment: null,
 };
 
-/** A JSON Web Token: three parts in base64url with dots between. Tokens of this server hold no dot. */
-const webTokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+/** True for a JSON Web Token: three parts in base64url with dots between. Tokens of this server hold no dot. */
+export function isWebToken(token: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
+}
 
 /**
  * The caller of a request. Throws Refusal 401, or 403 for a Host that is not this server's and for a page of another
@@ -64,8 +64,9 @@ export function identify(
     return anonymous;
   }
   const token = tokenOf(head, permission);
-  if (token === null) return anonymousCaller(head, rules, permission);
-  if (rules.userOf === undefined || !webTokenForm.test(token)) return callerOfToken(token, rules);
+  if (token === null)
+    return callerOfCookie(head, permission, rules) ?? anonymousCaller(head, rules, permission);
+  if (rules.userOf === undefined || !isWebToken(token)) return callerOfToken(token, rules);
   // Users are people, who send no telemetry; and large bodies must not wait for the identity provider.
   if (permission === "ingest") throw makeUnauthorized("rows are sent with a token of this server");
   return rules.userOf(token);
@@ -80,9 +81,10 @@ export function checkPermission(caller: Caller, permission: Permission | null): 
   );
 }
 
-/** The caller before any token is checked; null where the request has a token. */
+/** The caller before anything is checked; null where the request has a token or a session. */
 export function presumeCaller(head: RequestHead): Caller | null {
-  return head.headers.has("authorization") ? null : anonymous;
+  const isKnown = head.headers.has("authorization") || findCookie(head, sessionCookieName) !== null;
+  return isKnown ? null : anonymous;
 }
 
 /**
@@ -114,27 +116,46 @@ function callerOfToken(token: string, rules: AccessRules): Caller {
   return caller;
 }
 
+/**
+ * The caller whose session the request's cookie holds; null without such a cookie. Routes of the sign-in look the
+ * session up themselves, since they also answer callers whose session is over. Throws Refusal 401 or 403.
+ */
+function callerOfCookie(head: RequestHead, permission: Permission, rules: AccessRules): Caller | null {
+  const cookie = findCookie(head, sessionCookieName);
+  if (cookie === null) return null;
+  if (permission === "ingest" || permission === "synchronize")
+    throw makeUnauthorized("rows are sent with a token of this server, not by a session");
+  checkPageOfCookie(head, cookie, rules);
+  if (permission === "sign in") return anonymous;
+  const caller = rules.callerOfSession?.(cookie.value) ?? null;
+  if (caller === null) throw makeUnauthorized("the session is over: sign in again");
+  return caller;
+}
+
 function anonymousCaller(head: RequestHead, rules: AccessRules, permission: Permission): Caller {
+  if (permission === "sign in") {
+    if (isFromOtherSite(head) && !isFromOwnPage(head, "https", rules))
+      throw new Refusal(403, "pages of other sites are not answered");
+    return anonymous;
+  }
   const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
-  const isAllowed = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
-  if (!isAllowed) throw makeUnauthorized(missing);
-  const proxySign = rules.onLoopback ? findProxySign(head) : undefined;
-  if (proxySign !== undefined) throw makeUnauthorized(`${missing} (${proxySign})`);
-  if (isFromOtherSite(head))
-    throw makeUnauthorized(`${missing} (the request comes from a page of another site)`);
+  if (!permissionsOf.anonymous.includes(permission)) throw makeUnauthorized(missing);
+  const reason = whyNoAnonymousRead(head, rules);
+  if (reason !== null) throw makeUnauthorized(`${missing}${reason}`);
   return anonymous;
 }
 
-/** What shows that the request came through a proxy, in words; undefined where nothing does. */
-function findProxySign({ headers }: RequestHead): string | undefined {
-  for (const name of headers.keys()) {
-    if (forwardingHeader.test(name) && !directHeaders.has(name))
-      return `the request came through a proxy: it bears the header ${name.slice(0, 100)}`;
-  }
-  const name = hostName(headers.get("host") ?? "");
-  return isLoopbackName(name)
-    ? undefined
-    : `its Host ${JSON.stringify(name.slice(0, 100))} is not this machine's own`;
+/** Whether a request like this one may search without a token. */
+export function mayReadAnonymously(head: RequestHead, rules: AccessRules): boolean {
+  return whyNoAnonymousRead(head, rules) === null;
+}
+
+/** Why a request without a token may not search, in parentheses where it has to do with the request; null: it may. */
+function whyNoAnonymousRead(head: RequestHead, rules: AccessRules): string | null {
+  if (!rules.anonymousReads) return "";
+  const proxySign = rules.onLoopback ? findProxySign(head) : undefined;
+  if (proxySign !== undefined) return ` (${proxySign})`;
+  return isFromOtherSite(head) ? " (the request comes from a page of another site)" : null;
 }
 
 function rolesWith(permission: Permission): string {
@@ -143,23 +164,6 @@ function rolesWith(permission: Permission): string {
     .map(([role]) => role)
     .filter((role) => role !== "anonymous")
     .join(" or ");
-}
-
-/**
- * True where a page of another site made the browser ask: it could not read the answer, but would cost the server work.
- */
-function isFromOtherSite(head: RequestHead): boolean {
-  const origin = head.headers.get("origin");
-  if (origin === undefined) {
-    const site = head.headers.get("sec-fetch-site");
-    return site !== undefined && site !== "same-origin" && site !== "none";
-  }
-  return URL.parse(origin)?.host !== head.headers.get("host");
-}
-
-/** True where a person follows a link: the page that has the link gets nothing of the answer. */
-function isNavigation({ headers }: RequestHead): boolean {
-  return headers.get("sec-fetch-dest") === "document";
 }
 
 /**
@@ -175,17 +179,4 @@ function checkHost(head: RequestHead, rules: AccessRules): void {
     403,
     `the Host header ${JSON.stringify(host.slice(0, 100))} does not name this server: add it with --host-name`,
   );
-}
-
-/** The name without its port, in lower case; `[::1]:80` gives `::1`. */
-function hostName(host: string): string {
-  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
-  return bracketed ?? plain ?? "";
-}
-
-/** True where only this machine can reach the address. */
-export function isLoopbackName(name: string): boolean {
-  if (isIP(name) === 4) return name.startsWith("127.");
-  if (isIP(name) === 6) return name === "::1" || name === "0:0:0:0:0:0:0:1";
-  return name === "localhost" || name.endsWith(".localhost");
 }

@@ -38,6 +38,9 @@ export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): Sea
       return hideStatistics(await store.aggregateSamples(restrict("metrics", query), limits));
     },
     countFields: (query, limits) => store.countFields(restrict(query.signal, query), limits),
+    countValues: async (query, limits) => {
+      return hideStatistics(await store.countValues(restrict(query.signal, query), limits));
+    },
     seriesLabels: (query, limits) => store.seriesLabels(restrict("metrics", query), limits),
     // The store's list ignores the filter. An empty list that is marked incomplete makes no key count as unknown.
     attributeKeys: () => ({ keys: [], isWhole: false }),

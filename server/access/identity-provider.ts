@@ -3,7 +3,12 @@
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import type { User } from "../model/caller.ts";
 import { makeUnauthorized, type Refusal, tryLater } from "../throttle/refusal.ts";
-import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from "./issuer-keys.ts";
+import {
+  type IssuerEndpoints,
+  IssuerKeys,
+  type IssuerKeysOptions,
+  IssuerUnavailable,
+} from "./issuer-keys.ts";
 import { clockSkewSeconds, identifyingMax } from "./limits.ts";
 
 export interface IdentityProviderOptions extends IssuerKeysOptions {
@@ -18,6 +23,13 @@ export interface IdentityProviderOptions extends IssuerKeysOptions {
 /** A user with a display name. */
 export interface Identity extends User {
   name: string;
+}
+
+/** A token whose signature, issuer, audience and times are right. */
+export interface VerifiedToken {
+  claims: JWTPayload;
+  /** Unix milliseconds at which it expires. */
+  expiresAtMs: number;
 }
 
 /** Accepted signature algorithms. All sign with a key that only the provider has: no `none`, no shared secret. */
@@ -48,22 +60,53 @@ export class IdentityProvider {
     this.#keys = new IssuerKeys(options);
   }
 
+  get issuer(): string {
+    return this.#options.issuer;
+  }
+
+  /** A text that is another one once tokens are judged, or their users found, in another way. */
+  get settings(): string {
+    const { issuer, audiences, groupsClaim } = this.#options;
+    return JSON.stringify([issuer, [...audiences].sort(), groupsClaim]);
+  }
+
   /**
    * Verifies a token and returns its user. Rejects with Refusal 401, or with 503 where the provider gives no keys or
    * `identifyingMax` tokens are being verified already.
    */
   async identify(token: string): Promise<Identity> {
+    return this.identityOf((await this.verify(token)).claims);
+  }
+
+  /** Verifies a token, which must be meant for one of the audiences. Rejects as `identify` does. */
+  async verify(token: string, audiences = this.#options.audiences): Promise<VerifiedToken> {
     if (this.#identifying >= identifyingMax) throw tryLater("too many users sign in at once; try again", 1);
     this.#identifying++;
     try {
-      return identityOf(await this.#verify(token), this.#options.groupsClaim);
+      const claims = await this.#verify(token, audiences);
+      return { claims, expiresAtMs: claims.exp! * 1000 };
     } finally {
       this.#identifying--;
     }
   }
 
-  async #verify(token: string): Promise<JWTPayload> {
-    const { issuer, audiences, now } = this.#options;
+  /** The user whom verified claims name. Throws Refusal 401 where `sub` is no name. */
+  identityOf(claims: JWTPayload): Identity {
+    return identityOf(claims, this.#options.groupsClaim);
+  }
+
+  /** True where the claims say which groups the user is in. */
+  namesGroups(claims: JWTPayload): boolean {
+    return claimOf(claims, this.#options.groupsClaim) !== undefined;
+  }
+
+  /** Where the provider answers. Rejects with IssuerUnavailable. */
+  endpoints(): Promise<IssuerEndpoints> {
+    return this.#keys.endpoints();
+  }
+
+  async #verify(token: string, audiences: readonly string[]): Promise<JWTPayload> {
+    const { issuer, now } = this.#options;
     try {
       const { payload } = await jwtVerify(token, this.#keys.keyOf, {
         algorithms,
@@ -109,9 +152,13 @@ function textOf(value: unknown): string | undefined {
 
 /** The texts of a claim that is a list, or a text; empty where the claim is missing or something else. */
 function listOf(payload: JWTPayload, claim: string): string[] {
-  const value = Object.hasOwn(payload, claim) ? payload[claim] : memberAt(payload, claim.split("."));
+  const value = claimOf(payload, claim);
   if (typeof value === "string") return [value];
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}
+
+function claimOf(payload: JWTPayload, claim: string): unknown {
+  return Object.hasOwn(payload, claim) ? payload[claim] : memberAt(payload, claim.split("."));
 }
 
 function memberAt(value: unknown, path: readonly string[]): unknown {

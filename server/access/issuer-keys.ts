@@ -1,17 +1,12 @@
 /**
- * The keys that an identity provider signs with: found by its discovery document (OpenID Connect Discovery 1.0) and
- * cached. They are fetched again when they are old or a token names an unknown one, but never more often than the
+ * The keys that an identity provider signs with, and where it answers what: found by its discovery document (OpenID
+ * Connect Discovery 1.0) and cached. They are fetched again when they are old or a token names an unknown one, but never more often than the
  * minimum pause allows.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import {
-  issuerAnswerBytesMax,
-  issuerAnswerMsMax,
-  issuerKeysFreshMs,
-  issuerKeysKeptMs,
-  issuerPauseMs,
-} from "./limits.ts";
+import { isSafe, problemOf, readIssuer } from "./issuer-request.ts";
+import { issuerKeysFreshMs, issuerKeysKeptMs, issuerPauseMs } from "./limits.ts";
 
 export interface IssuerKeysOptions {
   /** `https://login.example.com/realms/shop`, as it stands in `iss`. */
@@ -23,6 +18,16 @@ export interface IssuerKeysOptions {
   answerMsMax?: number;
 }
 
+/** Addresses of a provider; absent: it offers no such thing, or at an address that anybody could change on the way. */
+export interface IssuerEndpoints {
+  authorization?: string;
+  token?: string;
+  userInfo?: string;
+  endSession?: string;
+  /** True where it takes a client's secret in the body of a request alone. */
+  takesSecretInBody: boolean;
+}
+
 /** The provider gave no keys, and no cached ones are fresh enough. */
 export class IssuerUnavailable extends Error {}
 
@@ -32,6 +37,7 @@ const noKeys: JWTVerifyGetKey = createLocalJWKSet({ keys: [] });
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: JWTVerifyGetKey = noKeys;
+  #endpoints: IssuerEndpoints = { takesSecretInBody: false };
   #keysAtMs = Number.NEGATIVE_INFINITY;
   #fetchedAtMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
@@ -44,11 +50,7 @@ export class IssuerKeys {
 
   /** The key that a token names. Rejects with IssuerUnavailable, or an error of jose's where there is no such key. */
   readonly keyOf: JWTVerifyGetKey = async (header, token) => {
-    if (this.#ageMs() > issuerKeysFreshMs) {
-      const fetching = this.#refresh();
-      // During an outage the cached keys serve every caller without a wait.
-      if (!this.#hasKeys() || this.#problem === null) await fetching;
-    }
+    await this.#freshen();
     try {
       return await this.#cachedKeys()(header, token);
     } catch (error) {
@@ -58,6 +60,20 @@ export class IssuerKeys {
       return this.#cachedKeys()(header, token);
     }
   };
+
+  /** Where the provider answers. Rejects with IssuerUnavailable. */
+  async endpoints(): Promise<IssuerEndpoints> {
+    await this.#freshen();
+    this.#cachedKeys();
+    return this.#endpoints;
+  }
+
+  async #freshen(): Promise<void> {
+    if (this.#ageMs() <= issuerKeysFreshMs) return;
+    const fetching = this.#refresh();
+    // During an outage the cached keys serve every caller without a wait.
+    if (!this.#hasKeys() || this.#problem === null) await fetching;
+  }
 
   #cachedKeys(): JWTVerifyGetKey {
     if (this.#hasKeys()) return this.#keys;
@@ -87,15 +103,17 @@ export class IssuerKeys {
   }
 
   async #fetchKeys(): Promise<void> {
-    const { issuer, elapsed, log } = this.#options;
+    const { issuer, elapsed, log, answerMsMax } = this.#options;
     try {
       const discovery = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-      const { issuer: named, jwks_uri: address } = await this.#read(discovery);
-      if (named !== issuer) throw new Error(`${discovery} names another issuer, ${JSON.stringify(named)}`);
-      if (typeof address !== "string" || !isSafe(address, issuer)) {
-        throw new Error(`${discovery} has no jwks_uri that begins with https:`);
-      }
-      this.#keys = createLocalJWKSet((await this.#read(address)) as unknown as JSONWebKeySet);
+      const found = await readIssuer(discovery, { answerMsMax });
+      if (found.issuer !== issuer)
+        throw new Error(`${discovery} names another issuer, ${JSON.stringify(found.issuer)}`);
+      const address = safeAddress(found.jwks_uri, issuer);
+      if (address === undefined) throw new Error(`${discovery} has no jwks_uri that begins with https:`);
+      const keys = await readIssuer(address, { answerMsMax });
+      this.#keys = createLocalJWKSet(keys as unknown as JSONWebKeySet);
+      this.#endpoints = endpointsOf(found, issuer);
       this.#keysAtMs = elapsed();
       this.#problem = null;
     } catch (error) {
@@ -103,44 +121,25 @@ export class IssuerKeys {
       log(`the identity provider ${issuer} gave no keys: ${this.#problem}`);
     }
   }
-
-  async #read(address: string): Promise<Record<string, unknown>> {
-    const response = await fetch(address, {
-      redirect: "error",
-      headers: { Accept: "application/json" },
-      signal: AbortSignal.timeout(this.#options.answerMsMax ?? issuerAnswerMsMax),
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new Error(`${address} answered ${response.status}`);
-    }
-    const value: unknown = JSON.parse(await textOf(response, address));
-    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-    throw new Error(`${address} is no JSON object`);
-  }
 }
 
-/** True for HTTPS, which nobody on the way can change; HTTP only where the issuer itself uses it. */
-function isSafe(address: string, issuer: string): boolean {
-  const url = URL.parse(address);
-  return url?.protocol === "https:" || (url?.protocol === "http:" && issuer.startsWith("http:"));
+function endpointsOf(found: Record<string, unknown>, issuer: string): IssuerEndpoints {
+  const named = {
+    authorization: safeAddress(found.authorization_endpoint, issuer),
+    token: safeAddress(found.token_endpoint, issuer),
+    userInfo: safeAddress(found.userinfo_endpoint, issuer),
+    endSession: safeAddress(found.end_session_endpoint, issuer),
+  };
+  const offered = Object.entries(named).filter(([, address]) => address !== undefined);
+  const methods = found.token_endpoint_auth_methods_supported;
+  // Without a list, a client sends its secret in the header (OpenID Connect Discovery 1.0, section 3).
+  const takesSecretInBody =
+    Array.isArray(methods) &&
+    methods.includes("client_secret_post") &&
+    !methods.includes("client_secret_basic");
+  return { ...Object.fromEntries(offered), takesSecretInBody };
 }
 
-async function textOf(response: Response, address: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > issuerAnswerBytesMax)
-      throw new Error(`${address} has more than ${issuerAnswerBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** The message of fetch is only "fetch failed"; its cause holds the reason. */
-function problemOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, cause } = error;
-  return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message;
+function safeAddress(value: unknown, issuer: string): string | undefined {
+  return typeof value === "string" && isSafe(value, issuer) ? value : undefined;
 }

@@ -12,4 +12,5 @@ export type SearchableStore = Pick<
   | "metricNames"
   | "seriesLabels"
   | "countFields"
+  | "countValues"
 >;

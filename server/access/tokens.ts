@@ -86,7 +86,13 @@ export class Tokens {
     const record = this.#records.get(id);
     const expected = Buffer.from(record?.secretHash ?? noHash, "base64url");
     const isMatch = timingSafeEqual(hashOf(secret), expected);
-    if (!isMatch || record === undefined || !this.isValid(record)) return null;
+    return isMatch ? this.callerOfId(id) : null;
+  }
+
+  /** The bearer of the token of this id, whose secret was checked before; null where it is unknown or expired. */
+  callerOfId(id: string): Caller | null {
+    const record = this.#records.get(id);
+    if (record === undefined || !this.isValid(record)) return null;
     this.#usedAtMs.set(id, this.#now());
     const { name, role, groups = null, environment = null } = record;
     return { tokenId: id, name, role, groups, environment };

@@ -3,6 +3,7 @@ import { EvaluationLog } from "./evaluation-log.ts";
 import type { QueryGroup } from "./query-group.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import { type AlertState, hasUnnotifiedFire } from "./state/alert-state.ts";
+import { type FiringSummary, summarizeFiring } from "./state/firing-summary.ts";
 
 /** The definition and the state are changed one change at a time (`inTurn`), each until the new state is stored. */
 export class EvaluatedAlert {
@@ -14,6 +15,8 @@ export class EvaluatedAlert {
   #state: AlertState;
   /** Result of `hasPendingWork`; undefined until it is computed for the present state. */
   #hasPendingWork: boolean | undefined;
+  /** Result of `summary`; undefined until it is computed for the present state. */
+  #summary: FiringSummary | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(alert: AlertDefinition, state: AlertState) {
@@ -28,6 +31,7 @@ export class EvaluatedAlert {
   set state(state: AlertState) {
     this.#state = state;
     this.#hasPendingWork = undefined;
+    this.#summary = undefined;
   }
 
   /** Runs `act` once the `act` of every earlier call has settled. */
@@ -49,6 +53,12 @@ export class EvaluatedAlert {
     this.alert = alert;
     this.state = state;
     this.isUnsaved = false;
+  }
+
+  /** What lists say of the state. */
+  summary(): FiringSummary {
+    this.#summary ??= summarizeFiring(this.#state);
+    return this.#summary;
   }
 
   /** Returns whether a rule waits to be judged for the first time, or people have not been notified of an open fire. */

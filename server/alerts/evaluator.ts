@@ -7,15 +7,26 @@ import { StepCommit } from "./evaluation-commit.ts";
 import type { ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
-import { QueryGroup, windowId } from "./query-group.ts";
+import { type BucketRange, QueryGroup, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
 import type { Transition } from "./state/advance.ts";
-import type { AlertDefinition } from "./state/alert-definition.ts";
+import { type AlertDefinition, queryOf } from "./state/alert-definition.ts";
 import { adoptAlert, closeAllFires } from "./state/alert-edit.ts";
-import { type AlertState, type RuleCondition, worstState } from "./state/alert-state.ts";
+import { type AlertState, instanceKey, type RuleCondition, worstState } from "./state/alert-state.ts";
 import { Downtime } from "./state/downtime.ts";
-import type { Fire } from "./state/fire.ts";
+import { type Fire, fireIdOf } from "./state/fire.ts";
+import type { FiringSummary } from "./state/firing-summary.ts";
+import type { ReadSeries } from "./state/read-series.ts";
 import type { Window } from "./state/window.ts";
+
+export interface AlertSummary extends FiringSummary {
+  /** Why the last evaluation failed; null where it succeeded. */
+  error: string | null;
+  /** End of the newest bucket that was judged or skipped; null before the first. */
+  throughMs: number | null;
+  /** Time of the last evaluation, also of one that failed; null where there was none since the server started. */
+  evaluatedAtMs: number | null;
+}
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
@@ -140,6 +151,25 @@ export class Evaluator {
     return { state: worstState(state), error: group?.error ?? null, details };
   }
 
+  /** Buckets that end later are not judged yet, because rows of theirs may still come. */
+  completeThroughMs(): number {
+    return this.#options.now() - this.#options.delayMs;
+  }
+
+  /** What lists say of an alert, at a cost that does not depend on its instances. Undefined for an unknown alert. */
+  summaryOf(id: string): AlertSummary | undefined {
+    const evaluated = this.#alerts.get(id);
+    if (evaluated === undefined) return undefined;
+    const { group } = evaluated;
+    const [newest] = group?.log.entries ?? [];
+    return {
+      ...evaluated.summary(),
+      error: group?.error ?? null,
+      throughMs: evaluated.throughMs(),
+      evaluatedAtMs: newest?.atMs ?? null,
+    };
+  }
+
   /** The last evaluations of an alert, the newest first. */
   evaluations(id: string): ExplainedEvaluation[] {
     const evaluated = this.#alerts.get(id);
@@ -149,6 +179,31 @@ export class Evaluator {
   /** The stored fires of an alert, the newest first. */
   fires(id: string): Fire[] {
     return this.#records.fires(id);
+  }
+
+  /** A stored fire of an alert. */
+  fireOf(alertId: string, fireId: string): Fire | undefined {
+    const fire = this.#records.fire(fireId);
+    return fire?.alertId === alertId ? fire : undefined;
+  }
+
+  /** The alert as it is evaluated, if the rule of the fire decides by the same as when the fire began. */
+  alertOfFire({ id, alertId, rule, labels, firedAtMs }: Fire): AlertDefinition | undefined {
+    const { alert, state } = this.#alerts.get(alertId) ?? {};
+    const adopted = state?.rules[rule];
+    if (adopted === undefined) return undefined;
+    const sameId = fireIdOf(alertId, rule, adopted.adoptedMs, instanceKey(labels), firedAtMs);
+    return sameId === id ? alert : undefined;
+  }
+
+  /** Reads whole buckets of an alert's query as its evaluation would now. Throws what the query throws. */
+  async readSeries(
+    alert: AlertDefinition,
+    { fromMs, toMs }: BucketRange,
+    signal: AbortSignal,
+  ): Promise<readonly ReadSeries[]> {
+    const { readsAs = "" } = alert;
+    return this.#options.query({ ...queryOf(alert), startMs: fromMs, endMs: toMs - 1, readsAs }, signal);
   }
 
   /** The stored transitions of an alert, the newest first. */

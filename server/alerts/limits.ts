@@ -36,6 +36,8 @@ export const downtimeAgeMsMax = 48 * hour;
 export const historyMax = 200;
 /** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
+/** Points that are stored with a fire to explain it: an hour of minutes, in some hundred bytes to one kilobyte. */
+export const fireOpeningPointsMax = 60;
 /** Fires of all deleted alerts that are kept. */
 export const deletedAlertsFiresMax = 10_000;
 /** Requests for investigations that are kept: the newest. */
@@ -56,3 +58,21 @@ export const plansAtOnce = 16;
 export const advancesInFlightMax = 256;
 /** A query that takes longer is aborted. Its buckets are read again at the next tick. */
 export const evaluationTimeoutMs = 30_000;
+/** Alerts on one page of the list of states. */
+export const statesPageDefault = 100;
+export const statesPageMax = 1_000;
+/** Buckets that one preview judges: a week of ten seconds each. */
+export const previewBucketsMax = 65_536;
+/**
+ * Work of one preview in points looked at, for every bucket, series and rule: at most some seconds of the thread that
+ * serves all requests, in turns (measured with 10 to 5,000 series).
+ */
+export const previewPointsMax = 300_000_000;
+/** Points that are looked at before other requests are served. Fewer at once would copy the window more often. */
+export const previewTurnPointsMax = 4_000_000;
+/** Fires, and transitions, that a preview lists: the newest. */
+export const previewListedMax = 1_000;
+/** Instances whose buckets a preview lists. */
+export const previewInstancesMax = 20;
+/** Verdicts that a preview lists, of all instances and rules: some megabytes. */
+export const previewVerdictsMax = 65_536;

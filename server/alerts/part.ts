@@ -1,16 +1,23 @@
 /** The part that evaluates alerts over the store, with the rights of whoever saved them. */
 
+import type { Visibility } from "../access/alert-visibility.ts";
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { NotifyPart } from "../notify/part.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { Alerting } from "./alerting.ts";
+import type { Evaluator } from "./evaluator.ts";
 import { alertRoutes } from "./routes.ts";
 
 export interface AlertsSettings {
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
+}
+
+export interface AlertsPart extends Part {
+  evaluator: Evaluator;
+  visibility: Visibility;
 }
 
 export function alertsPart(
@@ -19,7 +26,7 @@ export function alertsPart(
   { collections: { alerts }, storeOnBehalf, visibility }: ControlPart,
   { notifier }: NotifyPart,
   metrics: Metrics,
-): Part {
+): AlertsPart {
   const alerting = new Alerting({
     store,
     state,
@@ -33,6 +40,8 @@ export function alertsPart(
     sources: { alerts: () => alerts.list(), alertCount: () => alerts.size },
   });
   return {
+    evaluator: alerting.evaluator,
+    visibility,
     routes: alertRoutes({ alerting, notifier, visibility }),
     run: () => alerting.run(),
     close: () => alerting.close(),

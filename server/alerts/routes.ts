@@ -12,6 +12,7 @@ import { Refusal } from "../throttle/refusal.ts";
 import type { Alerting } from "./alerting.ts";
 import { queryOf } from "./state/alert-definition.ts";
 import type { Fire } from "./state/fire.ts";
+import { healthOf, statesRoute } from "./states-route.ts";
 
 export interface AlertRoutesOptions {
   alerting: Alerting;
@@ -22,11 +23,17 @@ export interface AlertRoutesOptions {
 const shared = { tag: "alerts", deadlineMs: 60_000, response: z.looseObject({}), errors: [404] } as const;
 
 export function alertRoutes(options: AlertRoutesOptions): Route[] {
-  return [...statusRoutes(options), testRoute(options)];
+  const { alerting, notifier, visibility } = options;
+  const states = statesRoute({ evaluator: alerting.evaluator, notifier, visibility });
+  return [states, ...statusRoutes(options), testRoute(options)];
 }
 
 /** Finds an alert that the caller sees. Throws Refusal 404. */
-function findAlert({ visibility }: AlertRoutesOptions, id: string, caller: Caller): VisibleAlert {
+export function findAlert(
+  { visibility }: Pick<AlertRoutesOptions, "visibility">,
+  id: string,
+  caller: Caller,
+): VisibleAlert {
   const visible = visibility.alertOf(id, caller);
   if (visible !== undefined) return visible;
   throw new Refusal(404, `there is no alert ${JSON.stringify(id.slice(0, 100))}`);
@@ -76,7 +83,8 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
   ];
 }
 
-const partialNote =
+/** The warning for a caller who does not read all rows that the alert reads. */
+export const partialNote =
   "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
 
 function testRoute(options: AlertRoutesOptions): Route {
@@ -113,7 +121,7 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
   const known = alerting.evaluator.stateOf(id);
   const { state, error, details } = known ?? { state: "noData", error: null, details: null };
   const throughMs = details?.throughMs ?? null;
-  const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
+  const health = healthOf({ error, throughMs });
   const silences = notifier.silencesOf(id);
   // Callers who may not read all rows must not learn labels. Silences and the text of an error may contain some.
   if (!isWhole) {

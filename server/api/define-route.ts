@@ -73,6 +73,7 @@ export interface Input<Path extends string, Body, Query extends Parameters, Head
 interface RouteBase<Path extends string, Body, Query extends Parameters, Headers extends Parameters> {
   method: Route["method"];
   path: Path;
+  accepts?: Route["accepts"];
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
   /** After this time the signal is aborted and 503 answered; ten seconds where it is absent. */
@@ -122,6 +123,7 @@ export function defineRoute<
   const base: Route = {
     method,
     path,
+    ...(definition.accepts === undefined ? {} : { accepts: definition.accepts }),
     permission,
     deadlineMs,
     body: body === undefined ? null : { bytesMax: body.bytesMax, contentTypes: body.contentTypes },

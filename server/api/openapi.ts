@@ -32,9 +32,24 @@ const securitySchemes: Member = {
     bearerFormat: "JWT",
     description: "A token of the identity provider, where --oidc-issuer names one: the caller is its user",
   },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-svc-session",
+    description: "The cookie of a browser that has signed in; on this machine its name is svc-session",
+  },
 };
 
-const errorShape = z.looseObject({ error: z.string() }).meta({ id: "Error" });
+const errorShape = z
+  .looseObject({
+    error: z.string(),
+    field: z.string().optional(),
+    place: z
+      .strictObject({ line: z.int(), column: z.int(), start: z.int(), end: z.int() })
+      .optional()
+      .meta({ description: "Where in the query the mistake is; offsets in UTF-16 units" }),
+  })
+  .meta({ id: "Error" });
 
 /** Description of each status, for all routes. */
 const meanings: Readonly<Record<number, string>> = {
@@ -92,12 +107,12 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
 
-/** The kinds of tokens that are accepted. A search may need none. Users of an identity provider may not ingest rows. */
+/** What callers may show. A search may need nothing. Users of an identity provider and sessions may not ingest rows. */
 function securityOf(permission: Permission | null): Member[] {
   if (permission === null) return [];
-  if (permission === "ingest") return [{ token: [] }];
-  const tokenOrUser = [{ token: [] }, { user: [] }];
-  return permission === "search" ? [...tokenOrUser, {}] : tokenOrUser;
+  if (permission === "ingest" || permission === "synchronize") return [{ token: [] }];
+  const known = [{ token: [] }, { user: [] }, { session: [] }];
+  return permission === "search" || permission === "sign in" ? [...known, {}] : known;
 }
 
 function parametersOf({ path, description }: Route, schemas: Record<string, Member>): Member[] {

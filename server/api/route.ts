@@ -5,6 +5,7 @@
 
 import type * as z from "zod";
 import type { Caller, Permission } from "../model/caller.ts";
+import type { Refusal } from "../throttle/refusal.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
@@ -39,6 +40,10 @@ export interface Stream {
 export class Reply {
   declare readonly status: number;
   declare readonly headers?: Readonly<Record<string, string>>;
+  /** Values of Set-Cookie headers. */
+  declare readonly cookies?: readonly string[];
+  /** The refusal that this answer stands for, such as a redirect of a browser: it is counted and audited as one. */
+  declare readonly refusal?: Refusal;
   /** Pieces are written one after the other, at the pace of the reader. */
   declare readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** Present in an answer without end, which has no time limit. */
@@ -95,6 +100,8 @@ export interface Route {
    * or more.
    */
   path: string;
+  /** A media type. The route answers requests whose Accept header names it; those that name none get the other route. */
+  accepts?: string;
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
   /** The bodies that it accepts; null: none. */

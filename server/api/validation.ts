@@ -24,16 +24,18 @@ export function checkInput<S extends z.ZodType>(
 ): z.infer<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return value as z.infer<S>;
-  throw new Refusal(400, errorSentence(result.error.issues, path, options));
+  const { issues } = result.error;
+  // An unknown field comes first, since it explains a missing one.
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
+  const at = pathText(path, issue.path);
+  const field = issue.code === "unrecognized_keys" ? pathText(at, [issue.keys[0]!]).slice(0, 200) : at;
+  const details = field === "" ? {} : { field };
+  throw new Refusal(400, errorSentence(issue, at, field, options), { details });
 }
 
-/** The sentence for the first issue; an unknown field comes first, since it explains a missing one. */
-function errorSentence(issues: readonly z.core.$ZodIssue[], base: string, options: CheckOptions): string {
-  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
-  const path = pathText(base, issue.path);
-  if (issue.code === "unrecognized_keys") {
-    return `unknown field ${JSON.stringify(pathText(path, [issue.keys[0]!]).slice(0, 200))}${issue.message}`;
-  }
+/** The sentence for an issue of the value at `path`. `field` is the one that is not known, where that is the issue. */
+function errorSentence(issue: z.core.$ZodIssue, path: string, field: string, options: CheckOptions): string {
+  if (issue.code === "unrecognized_keys") return `unknown field ${JSON.stringify(field)}${issue.message}`;
   const what = path === "" ? "the body" : path;
   const value = wrongValueOf(issue);
   if (value === undefined || (value === null && options.nullIsAbsent === true && path !== "")) {
@@ -51,9 +53,9 @@ function pathText(base: string, path: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** The invalid value. For a union zod reports the whole object, of which only the discriminator is wrong. */
+/** The invalid value. Where a union has a discriminator, zod reports the whole object, of which only that is wrong. */
 function wrongValueOf(issue: z.core.$ZodIssue): unknown {
-  if (issue.code !== "invalid_union") return issue.input;
+  if (issue.code !== "invalid_union" || issue.discriminator === undefined) return issue.input;
   return (issue.input as Record<PropertyKey, unknown>)[issue.path.at(-1)!];
 }
 

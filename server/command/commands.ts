@@ -2,8 +2,11 @@
 
 import { alerts } from "./alerts.ts";
 import { backup } from "./backup.ts";
+import { exportManifests } from "./export-manifests.ts";
+import { exporter } from "./exporter.ts";
 import type { Command, Flags } from "./flags/flag.ts";
 import { ingest } from "./ingest.ts";
+import { kubernetes } from "./kubernetes.ts";
 import { query } from "./query.ts";
 import { restore } from "./restore.ts";
 import { serve } from "./serve.ts";
@@ -23,6 +26,9 @@ export const commands: readonly Command<Flags>[] = [
   backup,
   restore,
   verify,
+  exporter,
+  exportManifests,
+  kubernetes,
 ];
 
 /** Names of the settings of all commands. */

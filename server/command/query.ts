@@ -1,10 +1,11 @@
 /** `svc query`: prints the logs or spans that a search finds, newest first, or draws timeseries as charts. */
 
-import { detectQueryKind, type Explanation, printExplanation } from "../../query/index.ts";
+import type { BodySignal, Explanation } from "../../query/index.ts";
 import { type Client, openClient, postJson } from "./client/client.ts";
 import { type Command, type Settings, takeLast } from "./flags/flag.ts";
 import { jsonFlag, serverFlags, switchFlag, timeFlag } from "./flags/shared-flags.ts";
 import { parseAge, parseInteger, UsageError } from "./flags/units.ts";
+import { type BodyEntry, formatBodyLine } from "./output/body-line.ts";
 import { printWarnings, writeLines } from "./output/lines.ts";
 import type { LogEntry } from "./output/log-line.ts";
 import { formatLogLine } from "./output/log-line.ts";
@@ -62,25 +63,32 @@ export const query: Command<typeof flags> = {
   flags,
   details: [
     'QUERY is svcQL, such as \'{service.name="/k8s/shop/cart"} |= "refused"\', or search terms as one types them;',
-    "without it every log matches. Times are printed in UTC. 'traces{…}' finds spans. A query that begins with an",
-    "aggregation, such as 'count(traces) by (name)', is a timeseries: a line with a small chart for each series.",
+    "without it every log matches. Times are printed in UTC. 'traces{…}' finds spans, 'kubernetes_resources{…}' and",
+    "'profiles{…}' what their names say. A query that begins with an aggregation, such as 'count(traces) by (name)', is",
+    "a timeseries: a line with a small chart for each series.",
   ],
   run: async (settings, operands) => {
     if (operands.length > 1) {
       throw new UsageError(`query takes one query, got ${operands.length}: put it in single quotes`);
     }
     const client = await openClient(settings);
+    const { detectQueryKind } = await import("../../query/index.ts");
     const text = operands[0] ?? "";
     const kind = settings.bucket === null ? detectQueryKind(text) : "series";
     if (kind === "series") await printTimeseries(client, settings, text);
     else if (kind === "spans") await printRows(client, settings, text, spans);
-    else await printRows(client, settings, text, logs);
+    else if (kind === "logs") await printRows(client, settings, text, logs);
+    else await printRows(client, settings, text, bodiesOf(kind));
     return 0;
   },
 };
 
 const logs: RowKind<LogEntry> = { path: "/api/v1/query/logs", name: "logs", format: formatLogLine };
 const spans: RowKind<SpanEntry> = { path: "/api/v1/query/traces", name: "spans", format: formatSpanLine };
+
+function bodiesOf(signal: BodySignal): RowKind<BodyEntry> {
+  return { path: `/api/v1/query/${signal}`, name: "rows", format: formatBodyLine };
+}
 
 function parseBucketSeconds(text: string): number {
   const ms = parseAge(text);
@@ -98,10 +106,15 @@ async function printTimeseries(
   type Answer = SeriesAnswer & { explain?: Explanation };
   const answer = await postJson<Answer>(client, "/api/v1/query/timeseries", body);
   printWarnings(answer.warnings);
-  if (answer.explain !== undefined) return writeLines([escapeText(printExplanation(answer.explain))]);
+  if (answer.explain !== undefined) return printPlan(answer.explain);
   if (settings.json) return writeLines(answer.series.map((each) => escapeJson(JSON.stringify(each))));
   const range = { startMs: settings.from, endMs: settings.to };
   return writeLines(formatSeriesLines(answer, range, wantsColour(process.stdout, process.env)));
+}
+
+async function printPlan(explained: Explanation): Promise<void> {
+  const { printExplanation } = await import("../../query/index.ts");
+  await writeLines([escapeText(printExplanation(explained))]);
 }
 
 function makeBody(settings: Settings<typeof flags>, text: string) {
@@ -117,7 +130,7 @@ async function printRows<Entry>(
   if (settings.explain) {
     const body = { ...makeBody(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
     const { explain } = await postJson<{ explain: Explanation }>(client, rows.path, body);
-    return writeLines([escapeText(printExplanation(explain))]);
+    return printPlan(explain);
   }
   const inColour = wantsColour(process.stdout, process.env);
   const formatEntry = settings.json

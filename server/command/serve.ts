@@ -6,9 +6,11 @@ import type { Service } from "../service.ts";
 import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
+import { kubernetesFlags, kubernetesSettings } from "./flags/kubernetes-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
 import { parseHostPort, parseInteger, parseTime } from "./flags/units.ts";
+import { waitForStopSignal } from "./stop-signal.ts";
 
 const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
@@ -52,7 +54,7 @@ const flags = {
   "column-cache": {
     ...sizeFlag,
     help: "memory for decoded columns, over all scan threads; filters may take a sixteenth more",
-    defaultText: "a quarter of the machine's",
+    defaultText: "a quarter of the machine's, or of the container's",
   },
   "metric-series": {
     placeholder: "N",
@@ -60,7 +62,11 @@ const flags = {
     default: "1000000",
     parse: takeLast((text: string) => parseInteger(text, 1, 100_000_000)),
   },
-  "scan-threads": { ...threads, help: "threads that search", defaultText: "one a core" },
+  "scan-threads": {
+    ...threads,
+    help: "threads that search",
+    defaultText: "one a core, at most one for each 512 MiB of memory",
+  },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultText: "half of the cores" },
   "flatten-json": {
     ...switchFlag,
@@ -75,15 +81,13 @@ const flags = {
   ...admissionFlags,
   ...identityFlags,
   ...notifyFlags,
+  ...kubernetesFlags,
   "notify-restored": {
     ...switchFlag,
     help: "sends notifications from a data folder that svc restore made; it need be told once",
   },
   config: configFlag,
 } as const;
-
-/** A signal this soon after the first is the same key press: both npm and the terminal pass it on. */
-const sameKeyPressMs = 500;
 
 export const serve: Command<typeof flags> = {
   name: "serve",
@@ -96,9 +100,12 @@ export const serve: Command<typeof flags> = {
   ],
   run: async (settings, operands) => {
     refuseOperands("serve", operands);
-    const stopped = waitForStopSignal();
+    const stopped = waitForStopSignal("what is acknowledged is kept");
     const { startService } = await import("../service.ts");
-    const service = await startService(serviceSettings(settings));
+    const service = await startService({
+      ...serviceSettings(settings),
+      ownCluster: await kubernetesSettings(settings),
+    });
     await printAddress(service, resolve(settings.data));
     await stopped;
     await service.close();
@@ -147,21 +154,4 @@ async function isReadable(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Resolves at the first SIGINT, SIGTERM or SIGHUP. A second one after `sameKeyPressMs` ends the process. */
-function waitForStopSignal(): Promise<void> {
-  let firstAtMs: number | null = null;
-  return new Promise((resolveStop) => {
-    const onSignal = (signal: NodeJS.Signals) => {
-      if (firstAtMs === null) {
-        firstAtMs = performance.now();
-        process.stderr.write(`${signal}: stopping; what is acknowledged is kept (once more: exit at once)\n`);
-        resolveStop();
-      } else if (performance.now() - firstAtMs > sameKeyPressMs) {
-        process.exit(130);
-      }
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
-  });
 }

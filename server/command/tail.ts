@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventSourceMessage } from "eventsource-parser";
-import { detectQueryKind } from "../../query/index.ts";
+import type { QueryKind } from "../../query/index.ts";
 import { type Client, ConnectionProblem, openClient, toAnswerError } from "./client/client.ts";
 import { EventStreamRefused, readEvents } from "./client/event-stream.ts";
 import type { Command, Settings } from "./flags/flag.ts";
@@ -40,7 +40,9 @@ export const tail: Command<typeof flags> = {
     const stopping = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
     const client = await openClient(settings);
-    const reader = new TailReader(client, settings, operands[0] ?? "", stopping.signal);
+    const { detectQueryKind } = await import("../../query/index.ts");
+    const text = operands[0] ?? "";
+    const reader = new TailReader(client, settings, text, detectQueryKind(text), stopping.signal);
     try {
       await reader.follow();
     } catch (error) {
@@ -68,13 +70,19 @@ class TailReader {
   #waitMs = waitMsMin;
   #isBroken = false;
 
-  constructor(client: Client, { since, json }: Settings<typeof flags>, query: string, signal: AbortSignal) {
+  constructor(
+    client: Client,
+    { since, json }: Settings<typeof flags>,
+    query: string,
+    kind: QueryKind,
+    signal: AbortSignal,
+  ) {
     this.#client = client;
     this.#query = query;
     this.#startMs = since === null ? null : Math.max(0, Date.now() - since);
     this.#signal = signal;
     const inColour = wantsColour(process.stdout, process.env);
-    const format = detectQueryKind(query) === "spans" ? formatSpanData : formatLogData;
+    const format = kind === "spans" ? formatSpanData : formatLogData;
     this.#format = json ? escapeJson : (data) => format(data, inColour);
   }
 

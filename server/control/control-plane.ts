@@ -120,6 +120,18 @@ async function parseAll(collections: readonly Collection<unknown>[]): Promise<vo
 
 function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {
   return {
+    *alertsOf(caller) {
+      for (const { id, value: stored } of alerts.list()) {
+        if (!scope.canSee(caller, "alerts", stored)) continue;
+        const { value, managed, updatedBy } = stored;
+        yield {
+          id,
+          name: value.metadata.name,
+          managed,
+          isWhole: () => scope.canReadAllOf(caller, updatedBy),
+        };
+      }
+    },
     alertOf: (id, caller) => {
       const stored = alerts.get(id);
       if (stored === undefined || !scope.canSee(caller, "alerts", stored)) return undefined;

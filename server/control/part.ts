@@ -2,8 +2,9 @@
 
 import { join } from "node:path";
 import { adminTokenFile, ensureAdminToken } from "../access/admin-token.ts";
-import { type AccessRules, isLoopbackName } from "../access/authentication.ts";
+import type { AccessRules } from "../access/authentication.ts";
 import { IdentityProvider, type IdentityProviderOptions } from "../access/identity-provider.ts";
+import { isLoopbackName } from "../access/request-origin.ts";
 import { Tokens } from "../access/tokens.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { type Control, openControl } from "./control-plane.ts";
@@ -26,6 +27,8 @@ type IdentitySettings = Pick<IdentityProviderOptions, "issuer" | "audiences" | "
 export interface ControlPart extends Control {
   tokens: Tokens;
   accessRules: AccessRules;
+  /** Undefined where no identity provider is configured. */
+  identityProvider: IdentityProvider | undefined;
   adminTokenPath: string;
   /** "made" where this start wrote the file, "there" where an admin token existed. Valid once `run` has resolved. */
   readonly adminToken: "made" | "there";
@@ -45,11 +48,13 @@ export function controlPart(
     now,
     log: (message) => log("error", message),
   });
+  const identityProvider = identityProviderOf(settings);
   let adminToken: "made" | "there" = "there";
   return {
     ...control,
     tokens,
-    accessRules: accessRulesOf(settings, tokens, control),
+    accessRules: accessRulesOf(settings, tokens, control, identityProvider),
+    identityProvider,
     adminTokenPath: join(dataDir, adminTokenFile),
     get adminToken() {
       return adminToken;
@@ -61,17 +66,23 @@ export function controlPart(
   };
 }
 
-function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Control): AccessRules {
+function identityProviderOf({ identity, log }: ControlSettings): IdentityProvider | undefined {
+  if (identity === undefined) return undefined;
+  return new IdentityProvider({
+    ...identity,
+    now: Date.now,
+    elapsed: () => performance.now(),
+    log: (message) => log("warn", message),
+  });
+}
+
+function accessRulesOf(
+  settings: ControlSettings,
+  tokens: Tokens,
+  control: Control,
+  provider: IdentityProvider | undefined,
+): AccessRules {
   const onLoopback = isLoopbackName(settings.address.host);
-  const { identity, log } = settings;
-  const provider =
-    identity &&
-    new IdentityProvider({
-      ...identity,
-      now: Date.now,
-      elapsed: () => performance.now(),
-      log: (message) => log("warn", message),
-    });
   return {
     /** Whether requests without a token may read. Never once a telemetry rule exists: then callers must identify. */
     get anonymousReads() {

@@ -13,6 +13,8 @@ import type { Environment } from "../model/environment.ts";
 import type { IngestionRule } from "../model/ingestion-rule.ts";
 import { ingestionRuleShape } from "../model/ingestion-rule.ts";
 import { checkIngestionRule } from "../model/ingestion-rule-check.ts";
+import type { SavedSearch } from "../model/saved-search.ts";
+import { checkSavedSearch, savedSearchShape } from "../model/saved-search.ts";
 import type { Silence } from "../model/silence.ts";
 import { checkSilence, silenceShape } from "../model/silence.ts";
 import type { Webhook } from "../model/webhook.ts";
@@ -51,6 +53,7 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
     resourceRules: of<ResourceRule>("resource-rules", "resourceRule", titleOrId),
     ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId, ingestionRulesMax),
     silences: of<Silence>("silences", "silence", ({ id }) => id),
+    savedSearches: of<SavedSearch>("saved-searches", "savedSearch", ({ name }) => name),
   };
 }
 
@@ -63,6 +66,16 @@ export function resourceKindRoutes(all: Collections, context: ResourceContext): 
     ...routesOf(makeDashboardKind(all)),
     ...routesOf(makeWebhookKind(all, scope)),
     ...routesOf(makeSilenceKind(all, scope)),
+    ...routesOf<SavedSearch>({
+      name: "savedSearch",
+      plural: "savedSearches",
+      path: `${api}/saved-searches`,
+      schema: savedSearchShape,
+      collection: all.savedSearches,
+      ...operated,
+      ...createdById,
+      check: checkSavedSearch,
+    }),
     ...routesOf<IngestionRule>({
       name: "ingestionRule",
       plural: "ingestionRules",

@@ -4,11 +4,12 @@ import * as z from "zod";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import { jsonHeaders, jsonReply, Reply, type Route } from "../api/route.ts";
-import { managedKinds, type Verb } from "../model/access-rules.ts";
+import type { Verb } from "../model/access-rules.ts";
 import type { Caller, Permission } from "../model/caller.ts";
+import { managedMember } from "../model/managed-member.ts";
 import { checkOrMakeId, refuseManaged } from "../model/resource-id.ts";
 import { integerFrom, strictObject } from "../model/schema.ts";
-import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
+import type { Stored } from "../model/stored-resource.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Collection, Write } from "./collection.ts";
 import { etagOf } from "./collection.ts";
@@ -255,28 +256,13 @@ function answerRead<T>(kind: ReadableKind<T>, context: ResourceContext, id: stri
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),
     ...kind.extraMembers?.(value),
-    ...(managed === undefined ? {} : { managed: managedMember(kind, managed) }),
+    ...(managed === undefined ? {} : { managed: managedMember(kind.plural, managed) }),
     createdAt: createdAtMs,
     updatedAt: updatedAtMs,
     updatedBy: updatedBy.name,
   };
   return jsonReply(answer, 200, { ETag: etagOf(stored) });
 }
-
-/** Where the object is that a managed resource is made of, as answers show it. */
-function managedMember<T>({ plural }: ReadableKind<T>, { cluster, namespace, object }: ManagedPlace): object {
-  return {
-    cluster,
-    ...(namespace === "" ? {} : { namespace }),
-    ...(object === undefined ? {} : { kind: object.kind, name: object.name }),
-    ...(folderKinds.has(plural)
-      ? { folderPath: `/${plural}/kubernetes-managed/${cluster}/${namespace}/` }
-      : {}),
-  };
-}
-
-/** Kinds whose resources lie in folders. */
-const folderKinds: ReadonlySet<string> = new Set(managedKinds);
 
 function list<T>(
   kind: ReadableKind<T>,
@@ -300,7 +286,7 @@ function list<T>(
     );
     characters += text.length;
     items.push(text);
-    if (stored.managed !== undefined) managed[id] = managedMember(kind, stored.managed);
+    if (stored.managed !== undefined) managed[id] = managedMember(kind.plural, stored.managed);
     last = id;
   }
   return pageReply(kind, items, managed, null);

@@ -22,8 +22,8 @@ export function errorReplyOf(
   errorBody?: (error: Refusal) => ErrorBody,
 ): Reply {
   const refusal = refusalOf(error, log) ?? logInternal(error, log);
-  const { status, headers, message } = refusal;
-  if (errorBody === undefined) return jsonReply({ error: message }, status, headers);
+  const { status, headers, message, details } = refusal;
+  if (errorBody === undefined) return jsonReply({ error: message, ...details }, status, headers);
   const { contentType, body } = errorBody(refusal);
   return { status, headers: { "Content-Type": contentType, ...headers }, body };
 }

@@ -43,9 +43,10 @@ export function readHead(res: HttpResponse, req: HttpRequest): Head {
   };
 }
 
-function writeHead(res: HttpResponse, { status, headers }: Reply): void {
+function writeHead(res: HttpResponse, { status, headers, cookies = [] }: Reply): void {
   res.writeStatus(statusLine(status));
   for (const [name, value] of Object.entries(headers ?? {})) res.writeHeader(name, value);
+  for (const cookie of cookies) res.writeHeader("Set-Cookie", cookie);
 }
 
 /**

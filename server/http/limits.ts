@@ -41,3 +41,5 @@ export const requestsBurstMax = 20_000;
 export const failuresPerSecondMax = 50;
 /** Requests in a burst from one address that fail to authenticate. */
 export const failuresBurstMax = 1_000;
+/** Shorter answers are not compressed: they fit into one packet as they are. */
+export const compressedBytesMin = 1_400;

@@ -24,15 +24,17 @@ export interface Match {
   params: Record<string, string>;
 }
 
-/** Makes a router. Throws an Error where two routes have the same method and path. */
+/** Makes a router. Throws an Error where two routes have the same method, path and media type. */
 export function makeRouter(routes: readonly Route[]): Router {
   const router: Router = { exact: new Map(), patterns: [], prefixes: [] };
   for (const route of routes) {
     const pattern = patternOf(router, route.path);
-    if (pattern.routes.some((r) => r.method === route.method)) {
+    if (pattern.routes.some((r) => r.method === route.method && r.accepts === route.accepts)) {
       throw new Error(`two routes answer ${route.method} ${route.path}`);
     }
-    pattern.routes.push(route);
+    // Those for a media type go first.
+    if (route.accepts === undefined) pattern.routes.push(route);
+    else pattern.routes.unshift(route);
   }
   router.prefixes.sort((a, b) => b.segments.length - a.segments.length);
   return router;
@@ -52,15 +54,20 @@ function allPatterns({ exact, patterns, prefixes }: Router): Pattern[] {
   return [...exact.values(), ...patterns, ...prefixes];
 }
 
-/** Finds the route; HEAD uses the route of GET. Throws Refusal 404, or 405 with the methods that the path has. */
-export function matchRoute(router: Router, method: string, path: string): Match {
+/**
+ * Finds the route; HEAD uses the route of GET. `accept` is the Accept header. Throws Refusal 404, or 405 with the methods
+ * that the path has.
+ */
+export function matchRoute(router: Router, method: string, path: string, accept = ""): Match {
   const pattern =
     router.exact.get(path) ??
     router.patterns.find((each) => matchesPattern(each, path)) ??
     router.prefixes.find((each) => isBelow(each, path));
-  if (!pattern) throw notFound(router, path);
+  const routes = pattern?.routes.filter(({ accepts }) => accepts === undefined || accept.includes(accepts));
+  // A path for browsers alone is none for programs.
+  if (!pattern || routes!.length === 0) throw notFound(router, path);
   const effectiveMethod = method === "HEAD" ? "GET" : method;
-  const route = pattern.routes.find((r) => r.method === effectiveMethod);
+  const route = routes!.find((r) => r.method === effectiveMethod);
   if (!route) throw notAllowed(pattern, method);
   return { route, params: paramsOf(pattern, path) };
 }

@@ -11,6 +11,7 @@ import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { type Budget, SharedBudget } from "../throttle/shared-budget.ts";
 import { addressText, networkOf } from "./address.ts";
+import { compressReply } from "./compression.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";
 import { announcedBytes, Exchange, hasUnknownCoding, readHead } from "./exchange.ts";
@@ -124,6 +125,10 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
     const match = findRoute(state, head);
     route = match.route;
     reply = await answer(state, head, exchange, match, requester);
+    if (reply.refusal !== undefined) {
+      countFailure(state, head, reply.refusal);
+      reportRefusal(state.options, head, route.path, requester.by, reply.refusal);
+    }
   } catch (error) {
     const write = route?.errorBody?.bind(route);
     reply = errorReplyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
@@ -131,11 +136,10 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   }
   exchange.release();
   try {
-    const headers = { ...securityHeaders, ...reply.headers };
-    await exchange.send(
-      { ...reply, headers },
-      { withoutBody: head.method === "HEAD", closing: state.draining },
-    );
+    const isHead = head.method === "HEAD";
+    const packed = isHead ? reply : await compressReply(reply, head.headers.get("accept-encoding"));
+    const headers = { ...securityHeaders, ...packed.headers };
+    await exchange.send({ ...packed, headers }, { withoutBody: isHead, closing: state.draining });
   } catch (error) {
     errorReplyOf(error, state.options.log);
   }
@@ -176,7 +180,7 @@ function checkHead({ bytes }: Head): void {
 function findRoute(state: State, head: Head): Match {
   if (state.draining) throw tryLater("the server is stopping", 5);
   if (state.inFlight.size > requestsInFlightMax) throw tryLater("too many requests at once; try again", 1);
-  return matchRoute(state.router, head.method, head.path);
+  return matchRoute(state.router, head.method, head.path, head.headers.get("accept"));
 }
 
 /** Who is answered, and what the request holds until then. */
@@ -218,7 +222,7 @@ async function answer(
   const body = await reading;
   const { method } = route;
   const query = new URLSearchParams(head.queryText);
-  return withinDeadline(route, exchange, {
+  const answering = withinDeadline(route, exchange, {
     method,
     path: head.path,
     params,
@@ -229,17 +233,23 @@ async function answer(
     readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
+  return answering.catch((error: unknown) => {
+    // A route that checks credentials of its body.
+    countFailure(state, head, error);
+    throw error;
+  });
 }
 
 /**
  * Authenticates and authorizes. Throws Refusal 401, 403 or 429, or rejects with it; records the caller in `requester`.
  */
 function admit(
-  { options, rate, failures }: State,
+  state: State,
   head: Head,
   { permission }: Route,
   requester: Requester,
 ): Caller | Promise<Caller> {
+  const { options, rate } = state;
   const clientNetwork = networkOf(head.address);
   const accept = (caller: Caller) => {
     requester.by = caller;
@@ -249,16 +259,21 @@ function admit(
       rate.spend(caller.role === "anonymous" ? `address ${clientNetwork}` : rateLimitKeyOf(caller));
     return caller;
   };
-  const countFailure = (error: unknown): never => {
-    if (error instanceof Refusal && error.status === 401) failures.spend(clientNetwork);
+  const fail = (error: unknown): never => {
+    countFailure(state, head, error);
     throw error;
   };
   try {
     const identified = identify(head, permission, options.access);
-    return identified instanceof Promise ? identified.then(accept).catch(countFailure) : accept(identified);
+    return identified instanceof Promise ? identified.then(accept).catch(fail) : accept(identified);
   } catch (error) {
-    return countFailure(error);
+    return fail(error);
   }
+}
+
+/** Counts a failed authentication against its network. Throws Refusal 429 where that has too many. */
+function countFailure({ failures }: State, { address }: Head, error: unknown): void {
+  if (error instanceof Refusal && error.status === 401) failures.spend(networkOf(address));
 }
 
 /** Repeats the access check for a request that was admitted. Does not count towards the caller's rate limit. */

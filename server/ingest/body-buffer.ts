@@ -20,10 +20,10 @@ export class BodyBuffer {
   readonly bodyEnd: number;
   /** Where the next text is written. */
   at: number;
-  readonly #builder: BatchBuilder;
+  readonly #builder: Pick<BatchBuilder, "read">;
 
   /** From now on the builder reads its texts from this buffer. */
-  constructor(body: Uint8Array, builder: BatchBuilder) {
+  constructor(body: Uint8Array, builder: Pick<BatchBuilder, "read">) {
     this.#builder = builder;
     this.bodyEnd = body.length;
     this.at = body.length;

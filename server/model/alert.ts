@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
 import { bucketSecondsMax, datapointsMax, listedMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";
@@ -108,6 +108,16 @@ export const alertShape = strictObject({
 
 export type Alert = z.infer<typeof alertShape>;
 
+/** An alert that is not saved yet: it needs no name. */
+export const alertDraftShape = strictObject({
+  ...alertShape.shape,
+  metadata: strictObject({
+    name: longText.optional(),
+    description: longText.optional(),
+    id: sentId.optional(),
+  }).optional(),
+}).meta({ id: "AlertDraft" });
+
 /** Checks what the schema cannot express. Throws Refusal 400 naming the field below `path`; returns warnings. */
 export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
   const { expression, evaluationRules } = alert.timeseries;
@@ -117,18 +127,18 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
     const { name } = rule;
     const where = `${at}.evaluationRules[${i}]`;
     if (names.has(name)) {
-      throw new Refusal(
-        400,
-        `${where}.name must be unique within the alert: ${JSON.stringify(name)} comes twice`,
+      throw makeFieldRefusal(
+        `${where}.name`,
+        `must be unique within the alert: ${JSON.stringify(name)} comes twice`,
       );
     }
     names.add(name);
     const { datapointsToAlarm, datapointsInEvaluationWindow } = rule.static.persistenceSettings;
     if (datapointsToAlarm > datapointsInEvaluationWindow) {
       const settings = `${where}.static.persistenceSettings`;
-      throw new Refusal(
-        400,
-        `${settings}.datapointsToAlarm must not be more than datapointsInEvaluationWindow, ` +
+      throw makeFieldRefusal(
+        `${settings}.datapointsToAlarm`,
+        `must not be more than datapointsInEvaluationWindow, ` +
           `got ${datapointsToAlarm} and ${datapointsInEvaluationWindow}`,
       );
     }

@@ -3,7 +3,7 @@
 export const roles = ["admin", "editor", "viewer", "ingest"] as const;
 export type Role = (typeof roles)[number];
 
-/** What a caller must be allowed to do; each route requires one. */
+/** What a caller must be allowed to do; each route requires one. Everybody may "sign in", and ask who they are. */
 export type Permission =
   | "search"
   | "notify"
@@ -12,7 +12,8 @@ export type Permission =
   | "manage access"
   | "manage tokens"
   | "back up"
-  | "synchronize";
+  | "synchronize"
+  | "sign in";
 
 /** A person whom the identity provider vouches for. */
 export interface User {
@@ -39,7 +40,7 @@ export interface Caller {
 }
 
 /** The key of the caller's token bucket: one for each token and each user, one for all callers who sent neither. */
-export function rateLimitKeyOf({ tokenId, user }: Caller): string {
+export function rateLimitKeyOf({ tokenId, user }: Pick<Caller, "tokenId" | "user">): string {
   if (user !== undefined) return `user ${user.subject}`;
   return tokenId === null ? "anonymous" : `token ${tokenId}`;
 }

@@ -9,7 +9,7 @@ import {
   QueryError,
   type QueryKind,
 } from "../../query/index.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
 import { dashboardQueriesMax, layoutColumns, listedMax, widgetsMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { sentId } from "./resource-id.ts";
@@ -90,7 +90,7 @@ function variableValues(root: Content, path: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const [i, { name, defaultValue, values: choices }] of (root.variables ?? []).entries()) {
     if (values.has(name)) {
-      throw new Refusal(400, `${path}.variables[${i}].name must be unique: $${name} comes twice`);
+      throw makeFieldRefusal(`${path}.variables[${i}].name`, `must be unique: $${name} comes twice`);
     }
     values.set(name, defaultValue || choices?.[0] || anyValue);
   }
@@ -121,7 +121,7 @@ class DashboardCheck {
   widgets(widgets: readonly Widget[], path: string): void {
     this.#widgets += widgets.length;
     if (this.#widgets > widgetsMax) {
-      throw new Refusal(400, `${path}: a dashboard has at most ${widgetsMax} widgets, those in groups too`);
+      throw makeFieldRefusal(path, `must have at most ${widgetsMax} widgets, those in groups too`);
     }
     for (const [i, each] of widgets.entries()) this.#widget(each, `${path}[${i}]`);
   }
@@ -136,7 +136,7 @@ class DashboardCheck {
     const expression = expressionOf(of);
     if (expression === undefined || expression.queryMode === "promql") return;
     const queries = `${path}.${of.type}.expression.svcQLQueries`;
-    if (expression.svcQLQueries === undefined) throw new Refusal(400, `${queries} is required: an array`);
+    if (expression.svcQLQueries === undefined) throw makeFieldRefusal(queries, "is required: an array");
     for (const [i, { query }] of expression.svcQLQueries.entries()) {
       this.query(query, returnsOf(of.type), `${queries}[${i}].query`);
     }
@@ -146,7 +146,7 @@ class DashboardCheck {
   query(query: string, returns: Returns, path: string): void {
     this.#queries++;
     if (this.#queries > dashboardQueriesMax) {
-      throw new Refusal(400, `${path}: a dashboard has at most ${dashboardQueriesMax} queries`);
+      throw makeFieldRefusal(path, `must have at most ${dashboardQueriesMax} queries`);
     }
     const warnings = refuseQuery(path, () => {
       try {
@@ -179,11 +179,15 @@ function canPlan(query: string, returns: Returns, variables: Readonly<Record<str
 /** Plans the query and returns the warnings. Throws QueryError. */
 function planQuery(query: string, returns: Returns, variables: Readonly<Record<string, string>>): string[] {
   const options = { variables };
-  switch (returns === "either" ? detectQueryKind(query) : returns) {
+  const kind = returns === "either" ? detectQueryKind(query) : returns;
+  switch (kind) {
     case "logs":
       return planLogs(query, options).warnings;
     case "spans":
       return planSearch("traces", query, options).warnings;
+    case "profiles":
+    case "kubernetes_resources":
+      return planSearch(kind, query, options).warnings;
     case "series":
       return planTimeseries(query, options).warnings;
   }

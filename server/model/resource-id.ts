@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { Refusal } from "../throttle/refusal.ts";
+import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
 import { idBytesMax } from "./limits.ts";
 import { describeManaged, type ManagedPlace } from "./stored-resource.ts";
 
@@ -19,10 +19,9 @@ export function isManaged(id: string): boolean {
 /** The id that was sent, or a new UUID. Throws Refusal 400 naming the path for an id that cannot be stored. */
 export function checkOrMakeId(id: string | undefined, path: string): string {
   if (id === undefined || id === "") return randomUUID();
-  if (!id.isWellFormed()) throw new Refusal(400, `${path} must be valid Unicode`);
+  if (!id.isWellFormed()) throw makeFieldRefusal(path, "must be valid Unicode");
   const bytes = Buffer.byteLength(id);
-  if (bytes > idBytesMax)
-    throw new Refusal(400, `${path} must have at most ${idBytesMax} bytes, got ${bytes}`);
+  if (bytes > idBytesMax) throw makeFieldRefusal(path, `must have at most ${idBytesMax} bytes, got ${bytes}`);
   return id;
 }
 

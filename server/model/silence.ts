@@ -1,7 +1,7 @@
 /** Silences: times in which some alerts notify nobody. */
 
 import type * as z from "zod";
-import { Refusal } from "../throttle/refusal.ts";
+import { makeFieldRefusal } from "../throttle/refusal.ts";
 import { timeMsMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { integer, listOf, longText, matchOf, strictObject } from "./schema.ts";
@@ -30,9 +30,9 @@ export type Silence = z.infer<typeof silenceShape>;
 /** Throws Refusal 400 naming the field below `path`. */
 export function checkSilence({ startsAt = 0, endsAt, alertIds, match }: Silence, path: string): void {
   if (endsAt <= startsAt) {
-    throw new Refusal(400, `${path}.endsAt must be after startsAt, got ${endsAt} and ${startsAt}`);
+    throw makeFieldRefusal(`${path}.endsAt`, `must be after startsAt, got ${endsAt} and ${startsAt}`);
   }
   if (alertIds === undefined && match === undefined) {
-    throw new Refusal(400, `${path} must name alertIds or match: it would silence everything`);
+    throw makeFieldRefusal(path, "must name alertIds or match: it would silence everything");
   }
 }

@@ -1,7 +1,7 @@
 /** Webhook integrations: HTTP destinations of alerts and investigations. */
 
 import * as z from "zod";
-import { Refusal } from "../throttle/refusal.ts";
+import { makeFieldRefusal } from "../throttle/refusal.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { longText, nameText, secretText, strictObject } from "./schema.ts";
@@ -59,16 +59,16 @@ export function checkWebhook({ url, headers = {} }: Webhook, path: string): void
   const example = url.replace(/\$[A-Za-z_][A-Za-z0-9_]*/g, "x");
   const parsed = URL.parse(example);
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
-    throw new Refusal(
-      400,
-      `${path}.url must be an http or https URL, got ${JSON.stringify(url.slice(0, 60))}`,
+    throw makeFieldRefusal(
+      `${path}.url`,
+      `must be an http or https URL, got ${JSON.stringify(url.slice(0, 60))}`,
     );
   }
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   if (names.length > listedMax) {
-    throw new Refusal(400, `${path}.headers must have at most ${listedMax} headers`);
+    throw makeFieldRefusal(`${path}.headers`, `must have at most ${listedMax} headers`);
   }
   const duplicate = names.find((name, i) => names.indexOf(name) !== i);
   if (duplicate !== undefined)
-    throw new Refusal(400, `${path}.headers has ${JSON.stringify(duplicate)} twice`);
+    throw makeFieldRefusal(`${path}.headers`, `has ${JSON.stringify(duplicate)} twice`);
 }

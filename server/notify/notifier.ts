@@ -72,6 +72,16 @@ export interface SilenceSummary {
   matchExpressions: readonly SilenceExpression[];
 }
 
+/** What silences hold back of an alert. */
+export interface SilenceCover {
+  /** `endsAt` is in Unix milliseconds. */
+  silences: { id: string; endsAt: number }[];
+  /** Some silence covers the alert whatever labels its instances have. */
+  isWhole: boolean;
+  /** Number of the given instances that a silence covers. */
+  instances: number;
+}
+
 export class Notifier {
   readonly outbox: Outbox;
   #silences = new SilencesByAlert([]);
@@ -127,6 +137,31 @@ export class Notifier {
       const { comment = "", endsAt } = silence;
       return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
     });
+  }
+
+  /**
+   * The silences that hold now for an alert: those that cover all instances that it may have, and those that cover one
+   * of these instances.
+   */
+  coverOf(alertId: string, instances: readonly Readonly<Record<string, string>>[]): SilenceCover {
+    const nowMs = this.#options.now();
+    const inForce = this.#silencesAbout(alertId).filter(({ value: { value, updatedBy } }) => {
+      const { match: _, ...everywhere } = value;
+      return (
+        isSilenced(everywhere, { alertId, labels: {} }, nowMs) && this.#options.canSilence(updatedBy, alertId)
+      );
+    });
+    const silenced = new Set<object>();
+    const silences = inForce.filter(({ value: { value } }) => {
+      const covered = instances.filter((labels) => isSilenced(value, { alertId, labels }, nowMs));
+      for (const labels of covered) silenced.add(labels);
+      return value.match === undefined || covered.length > 0;
+    });
+    return {
+      silences: silences.map(({ id, value: { value } }) => ({ id, endsAt: value.endsAt })),
+      isWhole: silences.some(({ value: { value } }) => value.match === undefined),
+      instances: silenced.size,
+    };
   }
 
   /** The silences that may cover instances of an alert at some time. */

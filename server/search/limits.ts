@@ -46,6 +46,12 @@ export const tailSliceBytesMax = 64 * KiB;
 export const tailHeartbeatMs = 3_000;
 /** Time between checks that the callers of open tails may still read. */
 export const tailCheckMs = 1_000;
+/** Rows of one page of an export. A page is one search. */
+export const exportPageRowsMax = 5_000;
+/** Attributes that have a column of their own in CSV. */
+export const exportColumnsMax = 100;
+/** Time that the reader of an export may take for one piece. */
+export const exportStallMsMax = 60_000;
 /** Series of one answer: more than anybody draws. With many points each, the answer has tens of megabytes. */
 export const seriesMax = 10_000;
 /** Time that running searches get when the server stops: short, so that stopping does not wait for a scan. */

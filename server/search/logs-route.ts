@@ -6,7 +6,7 @@ import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
 import { formatLogEntry } from "./log-entry.ts";
-import { logEntry, membersAfterRows, rowsSearchBody, toRowsRequest, warnings } from "./search-body.ts";
+import { identifiedSearchBody, logEntry, membersAfterRows, toRowsRequest, warnings } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 export function logsRoute(searches: Searches): Route {
@@ -15,7 +15,7 @@ export function logsRoute(searches: Searches): Route {
     method: "POST",
     path: "/api/v1/query/logs",
     summary: "Searches logs, newest first",
-    body: rowsSearchBody("a string, svcQL or search terms"),
+    body: identifiedSearchBody("a string, svcQL or search terms"),
     response: z.looseObject({
       count: z.int(),
       logs: z.array(logEntry),
@@ -28,7 +28,7 @@ export function logsRoute(searches: Searches): Route {
         return listReply({
           before: { count: found.rows.length },
           name: "logs",
-          items: found.rows.values().map(formatLogEntry),
+          items: found.rows.values().map((row) => formatLogEntry(row, input.body.ids === true)),
           after: membersAfterRows(found, input.body),
         });
       }),

@@ -7,7 +7,8 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import { Reply } from "../api/route.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
-import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { refusalOfQuery } from "../model/query-refusal.ts";
+import { type Refusal, tryLater } from "../throttle/refusal.ts";
 import { SharedBudget } from "../throttle/shared-budget.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
@@ -58,6 +59,11 @@ export class Searches {
     } as const;
   }
 
+  /** The store within the caller's authorization scope. */
+  storeFor(caller: Caller): SearchableStore {
+    return this.#options.storeFor(caller);
+  }
+
   /**
    * Runs a search over what the caller may read; it counts as running until its answer is written. Throws Refusal 429
    * where the caller has as many searches running as it leaves places for others, 400 for an error of the query language, and 503 when the server stops.
@@ -80,7 +86,7 @@ export class Searches {
       return new Reply({ ...reply, onEnd });
     } catch (error) {
       onEnd();
-      if (error instanceof QueryError) throw new Refusal(400, error.message);
+      if (error instanceof QueryError) throw refusalOfQuery(error);
       throw this.#stopping.signal.aborted ? (this.#stopping.signal.reason as Refusal) : error;
     }
   }

@@ -7,7 +7,15 @@ import type { Route } from "../api/route.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
-import { bucketSize, range, rangedBody, requiredQuery, warnings, warningsMember } from "./search-body.ts";
+import {
+  bucketSize,
+  range,
+  rangedBody,
+  requiredQuery,
+  variables,
+  warnings,
+  warningsMember,
+} from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 export function timeseriesRoute(searches: Searches): Route {
@@ -19,6 +27,7 @@ export function timeseriesRoute(searches: Searches): Route {
     body: rangedBody({
       query: requiredQuery("a string, svcQL with an aggregation"),
       ...range,
+      variables,
       explain: z.boolean().nullish(),
       bucketSize,
     }),
@@ -35,8 +44,15 @@ export function timeseriesRoute(searches: Searches): Route {
     }),
     handle: (input) => {
       const { query, startTime: startMs, endTime: endMs, bucketSize: bucketSeconds, explain } = input.body;
+      const given = input.body.variables == null ? {} : { variables: input.body.variables };
       return searches.run(input, async (store, limits) => {
-        const request = { query, startMs, endMs, ...(bucketSeconds == null ? {} : { bucketSeconds }) };
+        const request = {
+          query,
+          startMs,
+          endMs,
+          ...given,
+          ...(bucketSeconds == null ? {} : { bucketSeconds }),
+        };
         const timeseries = await queryTimeseries(store, request, limits);
         checkSeriesCount(timeseries.columns.length);
         const after = {

@@ -63,7 +63,7 @@ function* formatTrace(trace: Trace): Generator<string> {
   const head = { traceId, startTime, durationMs, spans, services, ...truncated };
   yield `${JSON.stringify(head).slice(0, -1)},"roots":[`;
   yield* formatSpans(trace.roots);
-  yield `],"logs":[${trace.logs.map(formatLogEntry).join(",")}]}`;
+  yield `],"logs":[${trace.logs.map((row) => formatLogEntry(row)).join(",")}]}`;
 }
 
 /** Uses a stack of its own instead of recursion, because each span may be the child of the one before. */
@@ -85,5 +85,5 @@ function* formatSpans(roots: readonly TraceSpan[]): Generator<string> {
 /** The JSON of a span up to the `[` of its children. */
 function formatSpanHead({ span, logs, isOrphan }: TraceSpan): string {
   const orphan = isOrphan ? ',"orphan":true' : "";
-  return `${formatSpan(span).slice(0, -1)}${orphan},"logs":[${logs.map(formatLogEntry).join(",")}],"children":[`;
+  return `${formatSpan(span).slice(0, -1)}${orphan},"logs":[${logs.map((row) => formatLogEntry(row)).join(",")}],"children":[`;
 }

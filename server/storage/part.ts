@@ -1,6 +1,5 @@
 /** The storage part of the server: opens the data folder with the store of telemetry and the control-plane state. */
 
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
   openState,
@@ -62,7 +61,7 @@ async function openStoreOf(settings: StorageSettings): Promise<Store> {
   try {
     return await openStore({
       dir: dataDir,
-      threads: scanThreads ?? availableParallelism(),
+      ...(scanThreads === undefined ? {} : { threads: scanThreads }),
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBeforeMs === undefined ? {} : { retentionBeforeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),

@@ -5,8 +5,9 @@ import type { Datapoint, ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, bucketMsOf, isBreaching, windowBuckets } from "./alert-definition.ts";
 import type { AlertState, Instance, RuleCondition, RuleState } from "./alert-state.ts";
 import { type ClosedFire, type Fire, openFire } from "./fire.ts";
+import { makeFireOpening } from "./fire-opening.ts";
 import type { QueryReading } from "./read-series.ts";
-import { verdictOf, verdictState } from "./verdict.ts";
+import { type Verdict, verdictOf, verdictState } from "./verdict.ts";
 import { idleMsOf, SlidingWindow, type Window, type WindowSeries } from "./window.ts";
 
 export interface Transition {
@@ -22,12 +23,29 @@ export interface Transition {
   fireId: string | null;
 }
 
+/** What a rule says of one bucket of an instance. */
+export interface BucketVerdict {
+  rule: string;
+  /** Key of the instance. */
+  key: string;
+  /** Start of the bucket. */
+  bucketMs: number;
+  /** Null where the bucket has no point. */
+  value: number | null;
+  /** Of the newest points up to this bucket. */
+  verdict: Verdict["state"];
+  /** The state of the rule after this bucket. */
+  state: RuleCondition;
+}
+
 /** An alert that judges the buckets of a window, which it shares with other alerts. */
 export interface WindowFollower {
   alert: AlertDefinition;
   state: AlertState;
   /** Start of the first bucket that the alert judges. */
   fromMs: number;
+  /** Receives every verdict, in the order of the buckets. */
+  visit?: ((verdict: BucketVerdict) => void) | undefined;
 }
 
 export interface Advance {
@@ -45,7 +63,7 @@ export interface Advanced {
 
 /**
  * Advances the window over a reading, and with it all alerts that follow the window. They have the same query and
- * bucket size. Throws an Error, one sentence for people, if the query gives too many series.
+ * bucket size. Throws Failure "limit", one sentence for people, if the query gives too many series.
  */
 export function advance(
   followers: readonly WindowFollower[],
@@ -75,6 +93,7 @@ class Judge {
   readonly #fromMs: number;
   readonly #window: SlidingWindow;
   readonly #bucketMs: number;
+  readonly #visit: WindowFollower["visit"];
   /**
    * True until the alert has judged a bucket. Its first bucket makes an instance of each series with data anywhere in
    * the window; later buckets only of series with data in the bucket itself.
@@ -86,13 +105,14 @@ class Judge {
   readonly #opened: Fire[] = [];
   readonly #closed: ClosedFire[] = [];
 
-  constructor({ alert, state, fromMs }: WindowFollower, window: SlidingWindow, bucketMs: number) {
+  constructor({ alert, state, fromMs, visit }: WindowFollower, window: SlidingWindow, bucketMs: number) {
     this.#alert = alert;
     this.#rules = alert.timeseries.evaluationRules;
     this.#before = state;
     this.#fromMs = fromMs;
     this.#window = window;
     this.#bucketMs = bucketMs;
+    this.#visit = visit;
     this.#isFirst = state.throughMs === null;
     this.#instances = state.instances;
     for (const key in state.instances) window.ensureSeries(key, state.instances[key]!.labels);
@@ -173,15 +193,18 @@ class Judge {
     const before: RuleState | undefined = instance.rules[rule.name];
     const verdict = verdictState(series.values, rule.static, index + 1);
     const to = verdict === "keep" ? (before?.state ?? "noData") : verdict;
+    const bucketMs = this.#window.buckets[index]!;
+    this.#visit?.({ rule: rule.name, key, bucketMs, value: series.values[index]!, verdict, state: to });
     if (before?.state === to) return;
-    const atMs = this.#window.buckets[index]! + this.#bucketMs;
+    const atMs = bucketMs + this.#bucketMs;
     const decided = this.#findDecidingPoint(rule, series, to, index);
     const { labels } = instance;
     let fire = before?.fire ?? null;
     const fireBefore = fire;
     if (to === "firing" && fire === null) {
       const { adoptedMs } = this.#before.rules[rule.name]!;
-      const bucket = { endMs: atMs, breached: decided };
+      const opening = makeFireOpening(rule.static, this.#window.buckets, series.values, index + 1);
+      const bucket = { endMs: atMs, breached: decided, opening };
       const opened = openFire(this.#alert, rule, adoptedMs, { key, labels }, bucket);
       this.#opened.push(opened);
       fire = { id: opened.id, noticed: false, told: false };

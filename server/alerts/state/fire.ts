@@ -4,6 +4,7 @@ import type { AlertEvent, Datapoint, ResolveReason } from "../../model/event.ts"
 import { stableId } from "../../model/stable-id.ts";
 import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
+import type { FireOpening } from "./fire-opening.ts";
 
 /** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
 export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason"> {
@@ -18,6 +19,8 @@ export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "res
   silencedBy: string | null;
   /** The actions that report the begin of the fire; the same ones report its end. */
   actions: Action[];
+  /** Absent from fires that an earlier version stored. */
+  opening?: FireOpening;
 }
 
 /** The end of a fire. */
@@ -33,11 +36,11 @@ export function openFire(
   rule: EvaluationRule,
   adoptedMs: number,
   instance: { key: string; labels: Record<string, string> },
-  bucket: { endMs: number; breached: Datapoint },
+  bucket: { endMs: number; breached: Datapoint; opening: FireOpening },
 ): Fire {
   const { id, name, description = "" } = alert.metadata;
   return {
-    id: stableId("fire", id, rule.name, adoptedMs, instance.key, bucket.endMs),
+    id: fireIdOf(id, rule.name, adoptedMs, instance.key, bucket.endMs),
     alertId: id,
     alertName: name,
     alertDescription: description,
@@ -51,7 +54,19 @@ export function openFire(
     told: "no",
     silencedBy: null,
     actions: [...(rule.actions ?? [])],
+    opening: bucket.opening,
   };
+}
+
+/** The same for the same bucket, as long as query, bucket size and what the rule decides by do not change. */
+export function fireIdOf(
+  alertId: string,
+  rule: string,
+  adoptedMs: number,
+  instance: string,
+  firedAtMs: number,
+): string {
+  return stableId("fire", alertId, rule, adoptedMs, instance, firedAtMs);
 }
 
 /** `late`: people are notified more than `lateMs` after the time at which they should have been. */

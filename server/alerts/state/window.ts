@@ -1,5 +1,6 @@
 /** The window that all alerts over one query share: the newest buckets of the query's result. */
 
+import { Failure } from "../../../engine/index.ts";
 import { instanceIdleMsMax, instancesMax } from "../limits.ts";
 import { instanceKey } from "./alert-state.ts";
 import type { QueryReading } from "./read-series.ts";
@@ -49,7 +50,7 @@ export class SlidingWindow {
   readonly #read: ReadonlyMap<string, ReadValues>;
   readonly #filledBuckets: number;
 
-  /** `size`: buckets that it keeps. Throws an Error, one sentence for people, if the query gives too many series. */
+  /** `size`: buckets that it keeps. Throws Failure "limit" if the query gives too many series. */
   constructor(before: Window | undefined, reading: QueryReading, size: number, bucketMs: number) {
     this.#size = size;
     this.#bucketMs = bucketMs;
@@ -146,7 +147,8 @@ export class SlidingWindow {
     let count = this.series.size;
     for (const key of this.#read.keys()) if (!this.series.has(key)) count++;
     if (count > instancesMax) {
-      throw new Error(`the query gives ${count} series, and an alert has ${instancesMax} instances at most`);
+      const problem = `the query gives ${count} series, and an alert has ${instancesMax} instances at most`;
+      throw new Failure("limit", problem);
     }
   }
 }

@@ -35,7 +35,7 @@ interface RequestContext {
   names: ListNames;
   /** Names that are reserved for the signal's own fields. */
   reservedNames: ReadonlySet<string>;
-  sink: Sink;
+  sink: Pick<Sink, "countRepeatedBytes">;
 }
 
 /**

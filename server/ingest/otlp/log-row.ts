@@ -17,7 +17,11 @@ import {
 import { severityIndex, severityNames } from "./severity.ts";
 
 /** Makes a row of a log record in its JSON form. Throws RowProblem. */
-export function logRowOf(record: JsonFields, attributes: Attributes, sink: RowSink): LogRow {
+export function logRowOf(
+  record: JsonFields,
+  attributes: Attributes,
+  sink: Pick<RowSink, "arrivalNs">,
+): LogRow {
   addAttributes(attributes, record.attributes, "attributes");
   const fields: [string, string][] = [
     ["trace_id", idOf(record, "traceId", traceIdDigits)],

@@ -2,15 +2,12 @@
 
 import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
-import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
+import { Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake, IntakeResult } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
-import { otlp } from "./schema.ts";
-
-const protobufType = "application/x-protobuf";
-const jsonType = "application/json";
+import { encodeMessage, jsonType, protobufType, statusBody, wantsJson } from "./answer.ts";
 
 interface Endpoint {
   signal: "logs" | "traces" | "metrics";
@@ -69,36 +66,4 @@ function partialSuccessOf({ rejected }: Endpoint, { accepted, refused, dropped, 
   if (accepted === 0 && dropped === undefined)
     throw new Refusal(400, `none of the ${refused} records can be stored; ${errorMessage}`);
   return { [rejected]: String(refused), errorMessage };
-}
-
-/** Codes of google.rpc.Status by HTTP status; any other is 2, "unknown". */
-const codeOfStatus: Readonly<Record<number, number>> = {
-  400: 3,
-  401: 16,
-  403: 7,
-  404: 5,
-  413: 8,
-  415: 3,
-  429: 8,
-  500: 13,
-  503: 14,
-};
-
-function statusBody(
-  { status, message }: { status: number; message: string },
-  headers: ReadonlyMap<string, string>,
-): ErrorBody {
-  const isJson = wantsJson(headers);
-  const body = encodeMessage("Status", { code: codeOfStatus[status] ?? 2, message }, isJson);
-  return { contentType: isJson ? jsonType : protobufType, body };
-}
-
-/** Returns whether to answer in JSON: the answer has the encoding of the request. */
-function wantsJson(headers: ReadonlyMap<string, string>): boolean {
-  return (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
-}
-
-function encodeMessage(message: string, fields: object, isJson: boolean): string | Uint8Array {
-  const type = otlp.lookupType(message);
-  return isJson ? JSON.stringify(fields) : type.encode(type.fromObject(fields)).finish();
 }

@@ -239,7 +239,7 @@ describe("tokens", () => {
       headers: asJson,
       body: JSON.stringify(wanted),
     });
-    expect([got.status, got.json]).toEqual([400, { error }]);
+    expect([got.status, got.json]).toMatchObject([400, { error }]);
   });
 });
 

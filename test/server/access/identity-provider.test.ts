@@ -277,12 +277,29 @@ describe("settings", () => {
   );
 
   test("an issuer needs an audience, and an audience an issuer", () => {
-    const given = (issuer: string | null, audiences: string[] | null) =>
-      identitySettings({ "oidc-issuer": issuer, "oidc-audience": audiences, "oidc-groups-claim": "groups" });
+    const given = (issuer: string | null, audiences: string[] | null, client: string[] = []) =>
+      identitySettings({
+        "oidc-issuer": issuer,
+        "oidc-audience": audiences,
+        "oidc-groups-claim": "groups",
+        "oidc-client-id": client[0] ?? null,
+        "oidc-client-secret": client[1] ?? null,
+        "oidc-scopes": "openid",
+      });
     expect(given(null, null)).toEqual({});
     expect(() => given("https://x", null)).toThrow("--oidc-issuer needs --oidc-audience");
     expect(() => given(null, ["svc"])).toThrow("--oidc-audience needs --oidc-issuer");
     const identity = { issuer: "https://x", audiences: ["svc"], groupsClaim: "groups" };
     expect(given("https://x", ["svc"])).toEqual({ identity });
+    const oidcClient = { id: "svc", scopes: "openid" };
+    expect(given("https://x", null, ["svc"])).toEqual({ identity, oidcClient });
+    expect(given("https://x", ["svc"], ["a", "b"])).toEqual({
+      identity,
+      oidcClient: { ...oidcClient, id: "a", secret: "b" },
+    });
+    expect(() => given(null, null, ["svc"])).toThrow("--oidc-client-id needs --oidc-issuer");
+    const parseScopes = identityFlags["oidc-scopes"].parse;
+    expect(parseScopes([" openid  groups "])).toBe("openid groups");
+    expect(() => parseScopes(["profile"])).toThrow('scopes such as "openid profile email groups"');
   });
 });

@@ -8,7 +8,7 @@ import type { Document, Operation, Schema } from "./json-schema.ts";
 import { generate, validator } from "./json-schema.ts";
 import { mutate } from "./mutation.ts";
 import { oneOf, randomOf } from "./random.ts";
-import { kinds } from "./samples.ts";
+import { alert, kinds } from "./samples.ts";
 
 let server: Running;
 let document: Document;
@@ -61,9 +61,20 @@ const bodies: Record<string, unknown> = {
   "POST /api/v1/query/timeseries": { query: "count(logs)", startTime: 0, endTime: 1 },
   "POST /api/v1/query/patterns": { query: "", startTime: 0, endTime: 1 },
   "POST /api/v1/query/traces": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/profiles": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/kubernetes_resources": { query: "", startTime: 0, endTime: 1 },
+  // Of a row that is not there.
+  "POST /api/v1/query/around": { id: "AQAAAAAAAAAAAAAAAAAAAAE5Tgpo" },
   "POST /api/v1/query/histogram": { query: "", startTime: 0, endTime: 1 },
   "POST /api/v1/query/fields": { signal: "logs", startTime: 0, endTime: 1 },
   "POST /api/v1/query/values": { signal: "logs", field: "a", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/compare": {
+    selection: { startTime: 1, endTime: 1 },
+    baseline: { startTime: 0, endTime: 0 },
+  },
+  "POST /api/v1/query/durations": { startTime: 0, endTime: 1 },
+  "POST /api/v1/query/visible": { groups: ["a"], startTime: 0, endTime: 1 },
+  "POST /api/v1/alerts/preview": { alert, startTime: 0, endTime: 600_000 },
   "POST /api/v1/environments/create": { environment: { name: "another" } },
   "POST /api/v1/tokens": { role: "viewer" },
   "PUT /api/v1/tokens/{id}": { name: "x" },
@@ -95,6 +106,7 @@ function validRequest({ method, path }: Described): { path: string; body: unknow
   if (path.endsWith("/server-proof"))
     return { path: `${path}?challenge=${"0a".repeat(32)}`, body: undefined };
   if (path.includes("/ingest/")) return { path, body: [ingestedRow] };
+  if (method === "POST" && path.endsWith("/session")) return { path, body: { token: server.adminToken } };
   const body = bodies[`${method} ${path}`] ?? (kind && { [kind.name]: kind.sample });
   return {
     path: path.replace(/\{\w+\}/, encodeURIComponent(id)),
@@ -161,7 +173,8 @@ describe("every operation", () => {
       const what = `${operation.method} ${path}: ${got.text.slice(0, 200)}`;
       expect([
         what,
-        got.status === 200 || (got.status === 404 && /\/(?:tokens|notifications)\//.test(path)),
+        got.status === 200 ||
+          (got.status === 404 && /\/(?:tokens|notifications|fires)\/|\/around$/.test(path)),
       ]).toEqual([what, true]);
       if (got.status !== 200) continue;
       const schema = operation.responses["200"]!.content["application/json"]?.schema;
@@ -206,7 +219,10 @@ describe("every operation", () => {
         const got = await provoke[status]();
         const what = `${method} ${path} ${status}: ${got.text.slice(0, 200)}`;
         expect([what, String(got.status)]).toEqual([what, status]);
-        expect([what, Object.keys(got.json)]).toEqual([what, ["error"]]);
+        const { error, ...details } = got.json;
+        expect([what, typeof error]).toEqual([what, "string"]);
+        for (const name of Object.keys(details))
+          expect([what, ["field", "place"]]).toEqual([what, expect.arrayContaining([name])]);
       }
     }
   });

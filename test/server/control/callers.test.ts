@@ -4,10 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { roles } from "../../../server/model/caller.ts";
 import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
 import { call, type Running, startServer } from "../running.ts";
+import { Browser } from "../sign-in/browser.ts";
 import { ask } from "./asking.ts";
 
 /** Callers by their permissions; "nobody" sends no token, on loopback. */
 const open = [...roles, "nobody"];
+/** Everybody, but for whoever shows a token that is wrong. */
+const everybody = [...roles, "nobody"];
 const readers = ["admin", "editor", "viewer", "nobody"];
 const people = ["admin", "editor", "viewer"];
 const editors = ["admin", "editor"];
@@ -30,12 +33,28 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   [open, "GET", "/openapi.json"],
   [open, "GET", "/docs"],
   [open, "GET", "/api/v1/server-proof"],
+  ...["GET", "POST"].map((method) => [everybody, method, "/api/v1/session"] as const),
+  [open, "GET", "/api/v1/session/oidc/start"],
+  [open, "GET", "/api/v1/session/oidc/callback"],
   [readers, "GET", "/metrics"],
   [admins, "POST", "/api/v1/backup"],
-  ...["logs", "timeseries", "patterns", "traces", "histogram", "fields", "values"].map(
+  ...[
+    "logs",
+    "timeseries",
+    "patterns",
+    "traces",
+    "histogram",
+    "fields",
+    "values",
+    "compare",
+    "export",
+    "durations",
+  ].map((kind) => [readers, "POST", `/api/v1/query/${kind}`] as const),
+  ...["profiles", "kubernetes_resources", "around"].map(
     (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,
   ),
   [readers, "GET", "/api/v1/query/tail"],
+  [readers, "GET", "/api/v1/query/export"],
   [readers, "GET", "/api/v1/traces/{traceId}"],
   ...["logs", "spans", "metrics", "profiles", "kubernetes_resources"].map(
     (kind) => [senders, "POST", `/api/v1/ingest/${kind}`] as const,
@@ -44,6 +63,9 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
     (path) => [senders, "POST", path] as const,
   ),
   ...crud("/api/v1/alerts", readers, editors, "upsert"),
+  [readers, "GET", "/api/v1/alerts/states"],
+  [readers, "POST", "/api/v1/alerts/preview"],
+  [readers, "GET", "/api/v1/alerts/{id}/fires/{fireId}/explanation"],
   ...["state", "fires", "history", "evaluations"].map(
     (part) => [readers, "GET", `/api/v1/alerts/{id}/${part}`] as const,
   ),
@@ -66,16 +88,22 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   ...crud("/api/v1/webhooks", readers, editors, "create"),
   [people, "POST", "/api/v1/webhooks/{id}/test"],
   ...crud("/api/v1/silences", readers, editors, "create"),
+  ...crud("/api/v1/saved-searches", readers, editors, "create"),
   ...crud("/api/v1/ingestion-rules", editors, editors, "create"),
   ...crud("/api/v1/tokens", admins, admins, "create"),
+  [admins, "POST", "/api/v1/query/visible"],
   ...crud("/api/v1/groups", admins, admins, "create"),
   ...crud("/api/v1/telemetry-rules", admins, admins, "create"),
   ...crud("/api/v1/resource-rules", admins, admins, "create"),
+  // The last: it ends the sessions.
+  [everybody, "DELETE", "/api/v1/session"],
 ];
 
 let server: Running;
 let issuer: Issuer;
 const tokens = new Map<string, string>();
+/** Secrets of sessions that the tokens of roles began. */
+const sessions = new Map<string, string>();
 beforeAll(async () => {
   issuer = await startIssuer();
   server = await startServer({
@@ -88,6 +116,9 @@ beforeAll(async () => {
     const group = { name: role, role, oidcMappings: [`idp-${role}`] };
     expect((await ask(server, "POST", "/groups", { group })).status).toBe(200);
     tokens.set(`user of ${role}`, await issuer.token({ sub: role, groups: [`idp-${role}`] }));
+    const browser = new Browser(server);
+    await browser.signIn(made.json.token);
+    sessions.set(`session of ${role}`, browser.cookieHeader!);
   }
   tokens.set("a stranger", "svc_000000000000_".padEnd(60, "A"));
   tokens.set(
@@ -102,11 +133,12 @@ afterAll(async () => {
 
 function statusOf(method: string, path: string, caller: string): Promise<number> {
   const token = tokens.get(caller);
+  const cookie = sessions.get(caller);
+  const page = cookie === undefined ? {} : { Cookie: cookie, "Sec-Fetch-Site": "same-origin" };
   const body = method === "GET" || method === "DELETE" ? {} : { body: "" };
   const address = path.replace(/\{\w+\}/, "x");
-  return call(server, address, { method, ...body, ...(token === undefined ? {} : { token }) }).then(
-    ({ status }) => status,
-  );
+  const shown = { headers: page, ...(token === undefined ? {} : { token }) };
+  return call(server, address, { method, ...body, ...shown }).then(({ status }) => status);
 }
 
 /**
@@ -122,16 +154,18 @@ function expectedStatus(
   if (allowed === open) return "any";
   if (["a stranger", "a forger"].includes(caller)) return 401;
   if (caller === "nobody") return allowed.includes(caller) ? "any" : 401;
-  const role = caller.replace("user of ", "");
-  // Users of the identity provider may not send rows.
+  const role = caller.replace(/^(?:user|session) of /, "");
+  // Users of the identity provider and sessions may not send rows, and sessions nothing that exporters send.
   if (allowed === senders && caller !== role) return 401;
+  if (sessions.has(caller) && path.startsWith("/api/v1/kubernetes/")) return 401;
   if (!allowed.includes(role)) return 403;
   // Users are members of groups, and /metrics counts the rows of all.
-  return path === "/metrics" && method === "GET" && caller !== role && role !== "admin" ? 403 : "any";
+  const isMember = caller.startsWith("user of ") && role !== "admin";
+  return path === "/metrics" && method === "GET" && isMember ? 403 : "any";
 }
 
 test.each(routes)("%j may call %s %s, and nobody else", async (allowed, method, path) => {
-  for (const caller of [...tokens.keys(), "nobody"]) {
+  for (const caller of [...tokens.keys(), ...sessions.keys(), "nobody"]) {
     const status = await statusOf(method, path, caller);
     const expected = expectedStatus(allowed, method, path, caller);
     const got = expected === "any" && ![401, 403].includes(status) ? "any" : status;

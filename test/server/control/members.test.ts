@@ -131,6 +131,9 @@ const searches: [path: string, body: object][] = [
   ],
   ["/query/traces", { query: "", limit: 1_000 }],
   ["/query/traces", { query: "traces{nobody=`x`}" }],
+  ["/query/profiles", { query: "", limit: 1_000 }],
+  ["/query/kubernetes_resources", { query: "", limit: 1_000 }],
+  ["/query/kubernetes_resources", { query: "kubernetes_resources | json | spec.replicas > 0" }],
   ...signals.map((signal): [string, object] => ["/query/fields", { signal }]),
   ...signals.map((signal): [string, object] => ["/query/values", { signal, field: "team" }]),
   ...rowSignals.map((signal): [string, object] => ["/query/histogram", { query: "", signal }]),
@@ -222,7 +225,8 @@ async function checkMember(token: string, groups: string[], rules: Rule[], all: 
 /** Every visible row is shown and counted. */
 function checkWhole(answers: Map<string, string>, of: (signal: string) => Marked[]): void {
   expectMarks(answers, '/query/logs {"query":"happened","limit":1000}', of("logs"));
-  expectMarks(answers, '/query/traces {"query":"","limit":1000}', of("traces"));
+  for (const signal of ["traces", "profiles", "kubernetes_resources"])
+    expectMarks(answers, `/query/${signal} {"query":"","limit":1000}`, of(signal));
   expectMarks(answers, '/query/values {"signal":"metrics","field":"__name__","limit":1000}', of("metrics"));
   for (const signal of signals) expectMarks(answers, `/query/fields {"signal":"${signal}"}`, of(signal));
   const counted = [

@@ -148,7 +148,7 @@ describe("ids", () => {
     ["\ud800", "alert.metadata.id must be valid Unicode"],
   ])("%j will not", async (id, error) => {
     const got = await ask(server, "POST", "/alerts/update", named(id));
-    expect([got.status, got.json]).toEqual([400, { error }]);
+    expect([got.status, got.json]).toMatchObject([400, { error }]);
   });
 });
 
@@ -202,7 +202,7 @@ describe("lists", () => {
     ["limit=x", 'limit must be an integer from 1 to 1000, got "x"'],
     ["limt=5", 'unknown parameter "limt"; did you mean limit?'],
   ])("?%s is refused", async (query, error) => {
-    expect((await ask(server, "GET", `/alerts?${query}`)).json).toEqual({ error });
+    expect((await ask(server, "GET", `/alerts?${query}`)).json).toMatchObject({ error });
   });
 });
 

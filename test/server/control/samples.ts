@@ -164,6 +164,17 @@ export const silence = {
   match: { matchExpressions: [{ key: "service.name", operator: "In", values: ["/k8s/shop/cart"] }] },
 };
 
+export const savedSearch = {
+  id: "cart-errors",
+  name: "Errors of the cart",
+  description: "What wakes us",
+  folderPath: "/saved-searches/shop/",
+  signal: "logs",
+  query: 'logs{log_level="error", service.name="/k8s/shop/cart"} | json',
+  timeRange: { from: "-1h", to: "now" },
+  columns: ["log_level", "service.name", "message"],
+};
+
 /** Every kind of stored resource: its path, its name, its style of writing, and the sample's id. */
 export const kinds = [
   { name: "alert", path: "/alerts", plural: "alerts", style: "upsert", id: alert.metadata.id, sample: alert },
@@ -215,5 +226,13 @@ export const kinds = [
     style: "create",
     id: silence.id,
     sample: silence,
+  },
+  {
+    name: "savedSearch",
+    path: "/saved-searches",
+    plural: "savedSearches",
+    style: "create",
+    id: savedSearch.id,
+    sample: savedSearch,
   },
 ] as const;

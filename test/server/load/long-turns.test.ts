@@ -178,6 +178,8 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     const long = await findLongTurns(server, {
       "evaluation of alerts": () => sleep(5_000),
       ...pieces,
+      "states of alerts": () => server.call("GET", "/api/v1/alerts/states?limit=1000"),
+      "states of alerts as a viewer": () => asViewer("/api/v1/alerts/states?limit=1000"),
       tokens: () => server.call("GET", "/api/v1/tokens"),
       "search as a viewer": () => asViewer("/api/v1/query/logs?query=x"),
       "new rows": () =>
@@ -253,7 +255,7 @@ async function storeResources(dir: string): Promise<void> {
 
 const tables = [
   ...["alerts", "dashboards", "webhooks", "groups", "telemetry-rules", "resource-rules", "ingestion-rules"],
-  ...["silences", "tokens"],
+  ...["silences", "saved-searches", "tokens"],
 ];
 
 /** Without actions an alert notifies nobody. */

@@ -7,7 +7,13 @@ import { ingest, lines, post, startServer } from "../running.ts";
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
 interface Answer {
-  series: { level?: string; status_code?: string; points: [number, number][] }[];
+  series: {
+    level?: string;
+    status_code?: string;
+    value?: string;
+    other?: boolean;
+    points: [number, number][];
+  }[];
   bucketSize: number;
   partial: number[];
   count: number;
@@ -159,6 +165,41 @@ describe(`random ranges (SVC_SEED=${seed})`, () => {
     );
   });
 });
+
+test.each(["service.name", "http.status", "id", "log_level", "template", "user"])(
+  "histograms by %s count the values of most rows, and the others together",
+  async (by) => {
+    const [query, select] = selections[by === "user" ? 4 : 0]!;
+    const valueIn = (row: Entry): string => {
+      if (by === "log_level") return row.log_level.toLowerCase();
+      return by === "user" ? JSON.parse(row.message).user : (row.attributes[by] ?? "");
+    };
+    const { json } = await ask("histogram", {
+      query: by === "user" ? "logs | json | took > 900" : query,
+      bucketSize: 60,
+      by,
+      top: 3,
+    });
+    const found = rows.filter(select);
+    expect(json.count).toBe(found.length);
+    const bucketOf = ({ timestamp }: Entry) => start + Math.floor((timestamp - start) / 60_000) * 60_000;
+    const tally = (some: readonly Entry[]) =>
+      [...Map.groupBy(some, bucketOf)].map(([ms, each]) => [ms, each.length]).sort(([a], [b]) => a! - b!);
+    if (by !== "template") {
+      const byValue = Map.groupBy(found, valueIn);
+      const own = json.series.filter(({ other }) => other !== true);
+      expect(own.length).toBe(Math.min(3, byValue.size));
+      const sizes = [...byValue.values()].map(({ length }) => length).sort((a, b) => b - a);
+      expect(own.map(({ value }) => byValue.get(value!)!.length)).toEqual(sizes.slice(0, 3));
+      for (const { value, points } of own) expect(points).toEqual(tally(byValue.get(value!)!));
+      const shown = new Set(own.map(({ value }) => value));
+      const rest = found.filter((row) => !shown.has(valueIn(row)));
+      expect(json.series.find(({ other }) => other === true)?.points ?? []).toEqual(tally(rest));
+    }
+    const total = json.series.flatMap(({ points }) => points).reduce((sum, [, count]) => sum + count, 0);
+    expect(total).toBe(found.length);
+  },
+);
 
 test("a histogram chooses its buckets, and names those that the range cuts", async () => {
   const { json } = await ask("histogram", { query: "", startTime: start + 500 });
@@ -342,6 +383,6 @@ describe("bad bodies", () => {
     const { field, ...bare } = good;
     const base = path === "values" ? { ...bare, field } : bare;
     const got = await ask(path, { ...base, ...changes });
-    expect([got.status, got.json]).toEqual([400, { error }]);
+    expect([got.status, got.json]).toMatchObject([400, { error }]);
   });
 });

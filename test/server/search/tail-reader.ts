@@ -15,6 +15,8 @@ export interface TailCall {
   startTime?: number;
   token?: string;
   lastEventId?: string;
+  /** More headers. */
+  headers?: Record<string, string>;
 }
 
 export interface Reader {
@@ -40,7 +42,7 @@ export async function openTail(server: Running, call: TailCall = {}): Promise<Re
   const { query = "", startTime, token, lastEventId } = call;
   const asked = new URLSearchParams({ query });
   if (startTime !== undefined) asked.set("startTime", String(startTime));
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { ...call.headers };
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
   if (lastEventId !== undefined) headers["Last-Event-ID"] = lastEventId;
   const [sent, response] = await new Promise<[ClientRequest, IncomingMessage]>((resolve, reject) => {

@@ -71,6 +71,30 @@ describe("timeseries", () => {
     expect(zero.json.bucketSize).toBe(5);
   });
 
+  test("take values of variables, and name the one that is bad or missing", async () => {
+    const query = 'count(logs{log_level="$level"})';
+    const { json } = await ask("timeseries", {
+      query,
+      bucketSize: 600,
+      variables: { level: "error", not: "used" },
+    });
+    expect(json.series).toEqual([{ labels: {}, points: [[start, 200]] }]);
+    // A value is text, whatever stands in it.
+    const odd = await ask("timeseries", { query, variables: { level: 'error"} or {a="' } });
+    expect([odd.status, odd.json.series]).toEqual([200, []]);
+    const missing = await ask("timeseries", { query });
+    expect([missing.status, missing.json.error]).toEqual([400, expect.stringContaining("$level")]);
+    for (const [variables, field] of [
+      [["error"], "variables"],
+      [{ level: 1 }, "variables.level"],
+      [{ level: "x".repeat(10_001) }, "variables.level"],
+      [Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`v${i}`, ""])), "variables"],
+    ] as const) {
+      const { status, json: refused } = await ask("timeseries", { query, variables });
+      expect([status, refused]).toEqual([400, expect.objectContaining({ field })]);
+    }
+  });
+
   test("are answered in pieces up to a cap, and refused beyond it with the way out", async () => {
     const own = await startServer();
     const many = Array.from({ length: seriesMax + 1 }, (_, i) => ({
@@ -116,7 +140,7 @@ describe("timeseries", () => {
     ],
   ])("with %s are refused", async (_name, changes, error) => {
     const got = await ask("timeseries", { query: "count(logs)", ...changes });
-    expect([got.status, got.json]).toEqual([400, { error }]);
+    expect([got.status, got.json]).toMatchObject([400, { error }]);
   });
 });
 
@@ -146,7 +170,7 @@ describe("patterns", () => {
     ["an unknown field", { bucketSize: 5 }, 'unknown field "bucketSize"'],
   ])("with %s are refused", async (_name, changes, error) => {
     const got = await ask("patterns", { query: "", ...changes });
-    expect([got.status, got.json]).toEqual([400, { error }]);
+    expect([got.status, got.json]).toMatchObject([400, { error }]);
   });
 });
 

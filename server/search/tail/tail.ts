@@ -1,9 +1,9 @@
 /** One tail: reads the stored rows that it asks for page by page, then gets arriving rows from the feed. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { QueryLimits } from "../../engine/index.ts";
-import type { Semaphore } from "../throttle/semaphore.ts";
-import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "./limits.ts";
+import type { QueryLimits } from "../../../engine/index.ts";
+import type { Semaphore } from "../../throttle/semaphore.ts";
+import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "../limits.ts";
 import {
   type EndReason,
   endEvent,

@@ -1,7 +1,7 @@
 /** The queue of rows of one tail. It has a bound; rows beyond it are missed and counted. */
 
-import type { Budget } from "../throttle/shared-budget.ts";
-import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
+import type { Budget } from "../../throttle/shared-budget.ts";
+import { tailBytesWaitingMax, tailRowsWaitingMax } from "../limits.ts";
 import type { Slice } from "./tail-events.ts";
 
 /** Rows that the reader missed; it gets their number instead. */

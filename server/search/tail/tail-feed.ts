@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type Arrived, Failure, type QueryLimits, type Step, type Store } from "../../engine/index.ts";
-import { tailRoundMs, tailRoundRowsMax } from "./limits.ts";
+import { type Arrived, Failure, type QueryLimits, type Step, type Store } from "../../../engine/index.ts";
+import { tailRoundMs, tailRoundRowsMax } from "../limits.ts";
 import type { TailSignal } from "./tail-events.ts";
 import { type Slice, slicesOf } from "./tail-events.ts";
 

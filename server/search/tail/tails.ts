@@ -1,23 +1,23 @@
 /** GET /api/v1/query/tail: rows as server-sent events while they arrive. Bounds and counts the open tails. */
 
 import * as z from "zod";
-import type { Signal, Step } from "../../engine/index.ts";
+import type { Signal, Step } from "../../../engine/index.ts";
 import {
   collectPlanWarnings,
   detectQueryKind,
   planSearch,
   QueryError,
   type SearchPlan,
-} from "../../query/index.ts";
-import { defineRoute } from "../api/define-route.ts";
-import { Reply, type Route, type ServerRequest } from "../api/route.ts";
-import type { Counter } from "../metrics/metrics.ts";
-import type { Caller } from "../model/caller.ts";
-import { expects, timeMs } from "../model/schema.ts";
-import { describeValue } from "../text/quote.ts";
-import { Refusal, tryLater } from "../throttle/refusal.ts";
-import { Semaphore } from "../throttle/semaphore.ts";
-import { SharedBudget } from "../throttle/shared-budget.ts";
+} from "../../../query/index.ts";
+import { defineRoute } from "../../api/define-route.ts";
+import { Reply, type Route, type ServerRequest } from "../../api/route.ts";
+import type { Counter } from "../../metrics/metrics.ts";
+import type { Caller } from "../../model/caller.ts";
+import { expects, timeMs } from "../../model/schema.ts";
+import { describeValue } from "../../text/quote.ts";
+import { Refusal, tryLater } from "../../throttle/refusal.ts";
+import { Semaphore } from "../../throttle/semaphore.ts";
+import { SharedBudget } from "../../throttle/shared-budget.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -25,8 +25,8 @@ import {
   tailsBytesWaitingMax,
   tailsMax,
   tailsOfCallerMax,
-} from "./limits.ts";
-import type { SearchOptions } from "./searches.ts";
+} from "../limits.ts";
+import type { SearchOptions } from "../searches.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
 import { type ArrivalStore, TailFeed, type TailSelection } from "./tail-feed.ts";

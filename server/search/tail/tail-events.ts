@@ -1,10 +1,10 @@
 /** The server-sent events of a tail (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 
-import type { FoundRow, RowList } from "../../engine/index.ts";
-import { toSpan } from "../../query/index.ts";
-import { tailSliceBytesMax, tailSliceRowsMax } from "./limits.ts";
-import { formatLogEntry } from "./log-entry.ts";
-import { formatSpan } from "./span-entry.ts";
+import type { FoundRow, RowList } from "../../../engine/index.ts";
+import { toSpan } from "../../../query/index.ts";
+import { tailSliceBytesMax, tailSliceRowsMax } from "../limits.ts";
+import { formatLogEntry } from "../log-entry.ts";
+import { formatSpan } from "../span-entry.ts";
 
 export type TailSignal = "logs" | "traces";
 

@@ -1,0 +1,17 @@
+/** The part that replays alerts over stored rows for people: as searches, with the rights of whoever asks. */
+
+import type { Part } from "../../api/part.ts";
+import type { SearchPart } from "../../search/part.ts";
+import type { AlertsPart } from "../part.ts";
+import { explanationRoute } from "./explanation-route.ts";
+import { previewRoute } from "./preview-route.ts";
+
+export function replayPart({ evaluator, visibility }: AlertsPart, { searches }: SearchPart): Part {
+  const completeThroughMs = () => evaluator.completeThroughMs();
+  return {
+    routes: [
+      previewRoute({ searches, completeThroughMs }),
+      explanationRoute({ searches, evaluator, visibility }),
+    ],
+  };
+}
