@@ -49,14 +49,21 @@ describe(`random reads of columns (SVC_SEED=${seed})`, () => {
   test("equal ids have equal hashes, whatever their chunks' encodings, and different ids do not", async () => {
     for (const set of filled.sets) {
       const keys = [...new Set(set.rows.flatMap(({ attributes }) => Object.keys(attributes)))];
-      const whole = { signal: "logs", fromNs: set.fromNs, toNs: set.toNs, steps: [], rowsMax: 1e6 } as const;
+      const { fromNs, toNs } = set;
       for (const key of keys.slice(0, 5)) {
         const field = { kind: "attribute", key } as const;
         const columns: ColumnRead[] = [
           { field, as: "text" },
           { field, as: "hash" },
         ];
-        const read = await filled.store.readColumns({ ...whole, columns });
+        const read = await filled.store.readColumns({
+          signal: "logs",
+          fromNs,
+          toNs,
+          steps: [],
+          rowsMax: 1e6,
+          columns,
+        });
         const byHash = new Map<string, string>();
         const byText = new Map<string, string>();
         for (let row = 0; row < read.rows; row++) {
@@ -76,12 +83,18 @@ describe(`random reads of columns (SVC_SEED=${seed})`, () => {
 
   test("more rows than were asked for are refused", async () => {
     const set = filled.sets.find(({ rows }) => rows.length > 10)!;
-    const asked = { signal: "logs", fromNs: set.fromNs, toNs: set.toNs, steps: [], columns: [] } as const;
-    const { rows } = await filled.store.readColumns({ ...asked, rowsMax: 1e6 });
-    expect((await filled.store.readColumns({ ...asked, rowsMax: rows })).rows).toBe(rows);
-    await expect(filled.store.readColumns({ ...asked, rowsMax: rows - 1 })).rejects.toMatchObject({
-      kind: "limit",
-    });
+    const readAtMost = (rowsMax: number) =>
+      filled.store.readColumns({
+        signal: "logs",
+        fromNs: set.fromNs,
+        toNs: set.toNs,
+        steps: [],
+        columns: [],
+        rowsMax,
+      });
+    const { rows } = await readAtMost(1e6);
+    expect((await readAtMost(rows)).rows).toBe(rows);
+    await expect(readAtMost(rows - 1)).rejects.toMatchObject({ kind: "limit" });
   });
 });
 

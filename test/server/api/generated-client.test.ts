@@ -45,7 +45,7 @@ function examples(): Example[] {
   const curls = blocks.flatMap((block) => block.split(/^curl /m).slice(1));
   return curls.map((curl) => {
     const url = new URL(/http:\/\/[^'\s]+/.exec(curl)![0]);
-    const body = /-d '(.*?)'\n/.exec(curl)?.[1] ?? /<<'END'\n([\s\S]*?)\nEND/.exec(curl)?.[1];
+    const body = /-d '([^']*)'/.exec(curl)?.[1] ?? /<<'END'\n([\s\S]*?)\nEND/.exec(curl)?.[1];
     const query = Object.fromEntries([...url.searchParams].map(([name, value]) => [name, Number(value)]));
     const isLines = curl.includes("x-ndjson");
     return { path: url.pathname, query, body: isLines ? `[${body!.replaceAll("\n", ",")}]` : body };
@@ -53,12 +53,17 @@ function examples(): Example[] {
 }
 
 /** The call of one example, typed by the path as the document has it. */
-function callOf({ path, query, body }: Example, paths: readonly string[]): string {
-  const pattern = paths.find((each) => new RegExp(`^${each.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path))!;
-  if (body !== undefined) return `client.POST(${JSON.stringify(pattern)}, { body: ${body} })`;
-  const inPath = { [/\{(\w+)\}/.exec(pattern)![1]!]: path.split("/").at(-1)! };
-  const params = { path: inPath, query };
-  return `client.GET(${JSON.stringify(pattern)}, { params: ${JSON.stringify(params)} })`;
+function callOf({ path, query, body }: Example, { paths }: Document): string {
+  const pattern = Object.keys(paths).find((each) =>
+    new RegExp(`^${each.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  )!;
+  if (body === undefined) {
+    const inPath = { [/\{(\w+)\}/.exec(pattern)![1]!]: path.split("/").at(-1)! };
+    return `client.GET(${JSON.stringify(pattern)}, { params: ${JSON.stringify({ path: inPath, query })} })`;
+  }
+  const { content } = paths[pattern]!.post!.responses["200"]!;
+  const parseAs = "application/json" in content! ? "json" : "text";
+  return `client.POST(${JSON.stringify(pattern)}, { body: ${body}, parseAs: "${parseAs}" })`;
 }
 
 function programOf(calls: readonly string[]): string {
@@ -98,7 +103,7 @@ test("the generated client runs the READMEs' examples", async () => {
   const all = examples();
   expect(all.length).toBeGreaterThan(13);
   await sendTraces(all);
-  const calls = all.map((each) => callOf(each, Object.keys(json.paths)));
+  const calls = all.map((each) => callOf(each, json));
   writeFileSync(join(folder, "examples.ts"), programOf(calls));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const options = { ...compilerOptions, outDir: "." };
