@@ -26,6 +26,15 @@ export {
 export { highlightQuery, type PieceKind, type QueryPiece } from "./editing/highlight.ts";
 export { findMistake, type QueryMistake } from "./editing/mistake.ts";
 export {
+  type MappedEdge,
+  type MappedService,
+  queryServiceMap,
+  type ServiceKind,
+  type ServiceMap,
+  type ServiceMapQuery,
+  type ServiceMapStore,
+} from "./graph/service-map.ts";
+export {
   type DurationHistogram,
   type DurationQuery,
   type DurationStore,

@@ -85,6 +85,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     search: ["plan", "text", "time", "warning"],
     series: ["plan", "text", "time", "warning"],
     comparison: ["plan", "time", "warning"],
+    graph: ["plan", "time", "warning"],
     listing: ["parse", "plan", "text", "time", "tree", "warning"],
     editing: ["parse", "text", "tree"],
   },

@@ -41,6 +41,9 @@ export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): Sea
     countValues: async (query, limits) => {
       return hideStatistics(await store.countValues(restrict(query.signal, query), limits));
     },
+    readColumns: async (query, limits) => {
+      return hideStatistics(await store.readColumns(restrict(query.signal, query), limits));
+    },
     seriesLabels: (query, limits) => store.seriesLabels(restrict("metrics", query), limits),
     // The store's list ignores the filter. An empty list that is marked incomplete makes no key count as unknown.
     attributeKeys: () => ({ keys: [], isWhole: false }),

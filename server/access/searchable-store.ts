@@ -13,4 +13,5 @@ export type SearchableStore = Pick<
   | "seriesLabels"
   | "countFields"
   | "countValues"
+  | "readColumns"
 >;

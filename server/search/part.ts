@@ -17,6 +17,7 @@ import { searchDrainMsMax } from "./limits.ts";
 import { logsRoute } from "./logs-route.ts";
 import { patternsRoute } from "./patterns-route.ts";
 import { Searches } from "./searches.ts";
+import { serviceMapRoute } from "./service-map-route.ts";
 import { Tails } from "./tail/tails.ts";
 import { timeseriesRoute } from "./timeseries-route.ts";
 import { traceRoute } from "./trace-route.ts";
@@ -61,6 +62,7 @@ export function searchPart(
       valuesRoute(searches),
       compareRoute(searches),
       durationsRoute(searches),
+      serviceMapRoute(searches),
       ...exportRoutes(searches),
       visibleRoute(searches),
       traceRoute(searches),

@@ -37,6 +37,7 @@ export class SharedScans implements SearchableStore {
   readonly search: SearchableStore["search"] = (...args) => this.#store.search(...args);
   readonly countFields: SearchableStore["countFields"] = (...args) => this.#store.countFields(...args);
   readonly countValues: SearchableStore["countValues"] = (...args) => this.#store.countValues(...args);
+  readonly readColumns: SearchableStore["readColumns"] = (...args) => this.#store.readColumns(...args);
   readonly metricNames: SearchableStore["metricNames"] = (...args) => this.#store.metricNames(...args);
   readonly seriesLabels: SearchableStore["seriesLabels"] = (...args) => this.#store.seriesLabels(...args);
   readonly attributeKeys: SearchableStore["attributeKeys"] = (...args) => this.#store.attributeKeys(...args);
