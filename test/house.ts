@@ -122,7 +122,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     search: ["api", "browser", "charts", "found", "query", "rows", "time", "ui"],
     traces: ["api", "browser", "query", "time", "ui"],
     alerts: ["api", "browser", "charts", "query", "time", "ui"],
-    metrics: ["api", "browser", "charts", "time", "ui"],
+    metrics: ["api", "browser", "charts", "query", "time", "ui"],
     dashboards: ["api", "browser", "charts", "query", "time", "ui"],
     settings: ["api", "browser", "charts", "time", "ui"],
     app: ["alerts", "api", "browser", "dashboards", "metrics", "search", "settings", "time", "traces", "ui"],

@@ -38,6 +38,8 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
   ["an open row", `/?${range}`, (page) => page.getByRole("button", { name: "Details" }).first().click()],
   ["values", `/?${range}`, (page) => page.getByLabel("Fields").getByText("service.name").click()],
   ["patterns", `/?${range}&view=patterns`],
+  ["compared", `/?${range}&view=compare&a=${startMs}-${startMs + 9}&b=${startMs + 10}-${startMs + 99}`],
+  ["saved searches", `/?${range}`, (page) => page.getByRole("button", { name: "Saved" }).click()],
   ["ranges", `/?${range}`, (page) => page.locator("#range").click()],
   ["a mistake", `/?${range}&q=${encodeURIComponent("{a=")}`],
   ["suggestions", `/?${range}`, (page) => page.getByLabel("Query").pressSequentially("{serv")],
@@ -45,6 +47,7 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
   ["live", "/?live=1"],
   ["sign in", "/signin"],
   ["traces", `/traces?${range}`],
+  ["service map", `/traces?view=map&service=%2Fk8s%2Fshop%2Fcart&${range}`],
   ["a trace", "/traces/0123456789abcdef0123456789abcdef?span=0000000000000001"],
   ["series", `/?${range}&q=${encodeURIComponent("count(logs) by (log_level)")}`],
   ["metrics", `/metrics/explore?${range}`],
@@ -82,7 +85,10 @@ describe.skipIf(noBrowser !== undefined)("accessibility", () => {
     };
     const spans = [
       { ...span, spanId: "0000000000000001" },
-      { ...span, spanId: "0000000000000002", parentSpanId: "0000000000000001" },
+      {
+        ...{ ...span, spanId: "0000000000000002", parentSpanId: "0000000000000001" },
+        attributes: { "service.name": "/k8s/shop/cart" },
+      },
     ];
     await ingest(site.server, spans.map((each) => JSON.stringify(each)).join("\n"), {}, "spans");
     expect((await ask(site.server, "POST", "/dashboards/update", { dashboard: board })).status).toBe(200);

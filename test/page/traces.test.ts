@@ -154,6 +154,24 @@ describe.skipIf(noBrowser !== undefined)("traces", () => {
     await page.getByText("No span of this trace has an error.").waitFor();
   });
 
+  test("the map shows who calls whom, and leads to the spans of a service", async () => {
+    const page = await site.open(`/traces?${range}`);
+    await page.getByRole("button", { name: "Service map" }).click();
+    const map = page.getByRole("figure", { name: /^Map of \d services$/ });
+    await map.getByRole("button", { name: /^database .*: 1 call, 0 errors/ }).waitFor();
+    await map.getByRole("button", { name: /^pay .*: 1 call, 1 error/ }).press("Enter");
+    const detail = page.getByRole("complementary", { name: "Service pay" });
+    await detail.getByRole("row", { name: "web 1 1 (100 %) 4.4 s 4.4 s 4.4 s" }).waitFor();
+    await detail.getByRole("row", { name: "database 1 0 4.2 s 4.2 s 4.2 s" }).waitFor();
+    await detail.getByRole("link", { name: "Errors" }).click();
+    await page.getByRole("link", { name: "pay check" }).waitFor();
+    expect(await page.getByRole("table").getByRole("link").count()).toBe(1);
+    await page.goBack();
+    await detail.getByRole("link", { name: "Logs" }).click();
+    await page.getByRole("heading", { name: "Search" }).waitFor();
+    expect(await page.getByLabel("Query").inputValue()).toBe('logs{service.name="/k8s/shop/pay"}');
+  });
+
   test("a trace that is not there says so", async () => {
     const page = await site.open(`/traces/${"f".repeat(32)}`);
     await page.getByRole("alert").waitFor();

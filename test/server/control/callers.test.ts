@@ -49,6 +49,7 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
     "compare",
     "export",
     "durations",
+    "service-map",
   ].map((kind) => [readers, "POST", `/api/v1/query/${kind}`] as const),
   ...["profiles", "kubernetes_resources", "around"].map(
     (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,

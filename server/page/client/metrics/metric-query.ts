@@ -1,5 +1,7 @@
 /** The query that a choice of metric, labels and calculation means. */
 
+import { quoteText } from "../query/quoted-text.ts";
+
 /** A metric as the store knows it. */
 export interface Metric {
   name: string;
@@ -74,8 +76,8 @@ export function writeMetricQuery(choice: MetricChoice, type?: string): string {
 
 /** The query within which labels and values of a metric are asked for. */
 export function selectorOf({ metric, where }: Pick<MetricChoice, "metric" | "where">): string {
-  const filters = Object.entries(where).map(([label, value]) => `${writeLabel(label)}=${quote(value)}`);
-  if (!isBareName(metric)) return `{${[quote(metric), ...filters].join(", ")}}`;
+  const filters = Object.entries(where).map(([label, value]) => `${writeLabel(label)}=${quoteText(value)}`);
+  if (!isBareName(metric)) return `{${[quoteText(metric), ...filters].join(", ")}}`;
   return filters.length === 0 ? metric : `${metric}{${filters.join(", ")}}`;
 }
 
@@ -88,10 +90,5 @@ function isBareName(metric: string): boolean {
 }
 
 function writeLabel(label: string): string {
-  return /^[A-Za-z_][\w.]*$/.test(label) ? label : quote(label);
-}
-
-/** A text in quotes; `$` begins a variable there. */
-function quote(text: string): string {
-  return JSON.stringify(text).replaceAll("$", "\\$");
+  return /^[A-Za-z_][\w.]*$/.test(label) ? label : quoteText(label);
 }

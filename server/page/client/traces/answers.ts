@@ -43,3 +43,32 @@ export interface SpanPage {
   cursor?: string;
   warnings?: string[];
 }
+
+/** What was measured of some calls; durations in milliseconds, null where no call has one. */
+export interface CallNumbers {
+  calls: number;
+  errors: number;
+  p50: number | null;
+  p90: number | null;
+  p99: number | null;
+}
+
+export interface ServiceNode extends CallNumbers {
+  name: string;
+  kind: "service" | "database" | "messaging" | "external";
+}
+
+export interface ServiceEdge extends CallNumbers {
+  from: string;
+  to: string;
+}
+
+export interface ServiceMapAnswer {
+  /** Unix milliseconds: the range, or its newest part where it has too many spans. */
+  startTime: number;
+  endTime: number;
+  spans: number;
+  services: ServiceNode[];
+  edges: ServiceEdge[];
+  warnings?: string[];
+}

@@ -13,6 +13,7 @@ import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
 import type { FoundSpan, SpanPage } from "./answers.ts";
 import { DurationHistogram, filterDurations, type SpanSearch } from "./duration-histogram.tsx";
+import { ServiceMap } from "./service-map.tsx";
 
 const pageRows = 200;
 
@@ -26,11 +27,13 @@ const found = makeLoading<{ asked: SpanSearch; before?: SpanPage }, SpanPage>(
   },
 );
 
-/** What the address asks for. An address without a query asks for the first spans of traces. */
+/** What the address asks for. Without a query: the first spans of traces, or all for the map. */
 function wantedSpans() {
   const all = parameters.value;
+  const isMap = all.get("view") === "map";
   return {
-    query: all.get("q") ?? 'traces{parent_span_id=""}',
+    isMap,
+    query: all.get("q") ?? (isMap ? "traces" : 'traces{parent_span_id=""}'),
     range: { from: all.get("from") ?? defaultRange.from, to: all.get("to") ?? defaultRange.to },
     isSlowestFirst: all.get("sort") === "slowest",
   };
@@ -39,14 +42,12 @@ function wantedSpans() {
 const storedNames = makeStoredNames(() => resolveRange(wantedSpans().range, Date.now()));
 
 export function TracesScreen() {
-  const { query, range, isSlowestFirst } = wantedSpans();
+  const { query, range, isSlowestFirst, isMap } = wantedSpans();
   const runs = useSignal(0);
   const started = useMemo(
     (): SpanSearch => ({ query, ...resolveRange(range, Date.now()) }),
     [query, range.from, range.to, runs.value],
   );
-  useEffect(() => void found.load({ asked: started }), [started]);
-  const answer = found.answer.value;
   const run = (text: string) => {
     if (text === query) runs.value++;
     else go(withParameters({ q: text }));
@@ -60,15 +61,44 @@ export function TracesScreen() {
           range={range}
           onChange={(next) => go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }))}
         />
+        {isMap ? null : (
+          <button
+            type="button"
+            aria-pressed={isSlowestFirst}
+            title="Sorts the spans that are loaded"
+            onClick={() => go(withParameters({ sort: isSlowestFirst ? null : "slowest" }), { replace: true })}
+          >
+            Slowest first
+          </button>
+        )}
         <button
           type="button"
-          aria-pressed={isSlowestFirst}
-          title="Sorts the spans that are loaded"
-          onClick={() => go(withParameters({ sort: isSlowestFirst ? null : "slowest" }), { replace: true })}
+          aria-pressed={isMap}
+          onClick={() => go(withParameters({ view: isMap ? null : "map", service: null }))}
         >
-          Slowest first
+          Service map
         </button>
       </search>
+      {isMap ? (
+        <ServiceMap asked={started} />
+      ) : (
+        <FoundSpans asked={started} isSlowestFirst={isSlowestFirst} onQuery={run} />
+      )}
+    </div>
+  );
+}
+
+interface FoundSpansProps {
+  asked: SpanSearch;
+  isSlowestFirst: boolean;
+  onQuery(query: string): void;
+}
+
+function FoundSpans({ asked, isSlowestFirst, onQuery }: FoundSpansProps) {
+  useEffect(() => void found.load({ asked }), [asked]);
+  const answer = found.answer.value;
+  return (
+    <>
       {found.problem.value === undefined ? null : (
         <p class="problem" role="alert">
           {found.problem.value.message}
@@ -80,8 +110,8 @@ export function TracesScreen() {
         </p>
       ))}
       <DurationHistogram
-        asked={started}
-        onSelect={(fromMs, toMs) => run(filterDurations(query, fromMs, toMs))}
+        asked={asked}
+        onSelect={(fromMs, toMs) => onQuery(filterDurations(asked.query, fromMs, toMs))}
       />
       {answer === undefined ? null : (
         <>
@@ -96,14 +126,14 @@ export function TracesScreen() {
               type="button"
               class="more"
               disabled={found.isLoading.value}
-              onClick={() => void found.load({ asked: started, before: answer })}
+              onClick={() => void found.load({ asked, before: answer })}
             >
               More spans
             </button>
           )}
         </>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,0 +1,4 @@
+/** A text in quotes, as queries have it; `$` begins a variable there. */
+export function quoteText(text: string): string {
+  return JSON.stringify(text).replaceAll("$", "\\$");
+}
