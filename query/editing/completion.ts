@@ -90,8 +90,16 @@ function findWord(before: string): Word {
     const from = last.startOffset;
     return { from, prefix: before.slice(from + last.image.length), isQuoted: true };
   }
-  const [prefix] = /(?:[A-Za-z_][A-Za-z0-9_]*(?:[./:-]*[A-Za-z0-9_]+)*[.]?)?$/.exec(before)!;
+  const prefix = nameAtEnd(before);
   return { from: before.length - prefix.length, prefix, isQuoted: false };
+}
+
+/** The name that a text ends with, such as `k8s.pod`; a dot may follow it, which the next part of the name is to follow. */
+function nameAtEnd(text: string): string {
+  let start = text.length;
+  while (start > 0 && /[\w./:-]/.test(text[start - 1]!)) start--;
+  const run = text.slice(start);
+  return /\w\.?$/.test(run) ? run.slice(run.search(/[A-Za-z_]|$/)) : "";
 }
 
 /** True where the query goes on without a mistake up to the end of the word, and takes it for no name. */

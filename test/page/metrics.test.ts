@@ -34,7 +34,7 @@ describe.skipIf(noBrowser !== undefined)("the metrics screen", () => {
     const page = await site.openAs(site.server.adminToken, `/metrics/explore?${range}`);
     await page.getByLabel("Find a metric").fill("mem mb");
     await page.keyboard.press("Enter");
-    await page.getByText("avg(memory_used_mb)", { exact: true }).waitFor();
+    await page.getByRole("code").getByText("avg(memory_used_mb)").waitFor();
     const latest = page.locator(".legend-value");
     await expect.poll(() => latest.allTextContents()).toEqual(["200"]);
     await page.getByRole("button", { name: "by pod" }).click();
@@ -53,6 +53,25 @@ describe.skipIf(noBrowser !== undefined)("the metrics screen", () => {
     await page.getByRole("link", { name: "Make an alert of it" }).click();
     await expect.poll(() => page.getByLabel("Query").inputValue()).toBe("max(memory_used_mb) by (pod)");
     await page.getByText("Would have fired 3 times").waitFor();
+  });
+
+  test("a metric becomes a widget of a new dashboard, and then of one that is there", async () => {
+    const page = await site.openAs(site.server.adminToken, `/metrics/explore?${range}&metric=memory_used_mb`);
+    const add = async (title: string, dashboard?: string) => {
+      await page.getByRole("button", { name: "Add to a dashboard" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add to a dashboard" });
+      await dialog.getByLabel("Title of the chart").fill(title);
+      if (dashboard === undefined) await dialog.getByLabel("Title of the dashboard").fill("Memory");
+      else await dialog.getByLabel("Dashboard", { exact: true }).selectOption(dashboard);
+      await dialog.getByRole("button", { name: "Add", exact: true }).click();
+      await page.getByRole("heading", { name: "Memory" }).waitFor();
+      await page.getByRole("heading", { name: title }).waitFor();
+    };
+    await add("All of it");
+    await page.goto(`${site.server.url}/?${range}&q=max(memory_used_mb)`);
+    await add("The most", "Memory");
+    await page.getByRole("heading", { name: "All of it" }).waitFor();
+    await expect.poll(() => page.locator(".legend-value").allTextContents()).toEqual(["200", "300"]);
   });
 
   test.each([

@@ -263,4 +263,28 @@ describe.skipIf(noBrowser !== undefined)("the search screen", () => {
     await page.getByRole("button", { name: "Forget them" }).click();
     await before.first().waitFor({ state: "detached" });
   });
+
+  test("on a small screen the fields are a button away", async () => {
+    const page = await site.open(`/?${range}`, { viewport: { width: 360, height: 700 } });
+    const fields = page.getByRole("complementary", { name: "Fields" });
+    const opener = page.getByRole("button", { name: "Fields", exact: true });
+    await opener.waitFor();
+    expect(await fields.isVisible()).toBe(false);
+    await opener.click();
+    await fields.getByText("log_level").click();
+    await fields.getByRole("button", { name: "Include log_level" }).first().waitFor();
+    await opener.click();
+    expect(await fields.isVisible()).toBe(false);
+  });
+
+  test("a value is copied, also where the browser keeps its clipboard to itself", async () => {
+    const page = await site.open(`/?${range}&q=refused`);
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.getByRole("button", { name: "Details" }).first().click();
+    await page.getByRole("button", { name: "Copy JSON" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    await page.getByLabel("Query").fill("");
+    await page.getByLabel("Query").press("Control+v");
+    expect(JSON.parse(await page.getByLabel("Query").inputValue()).message).toMatch(/refused/);
+  });
 });

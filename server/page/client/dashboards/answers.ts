@@ -34,7 +34,7 @@ export const widgetTypes = [
 /** A widget: what it shows stands in the member that is named like its type. */
 export interface KeptWidget {
   type: string;
-  position?: { absolute?: GridPlace };
+  position?: { type?: "absolute"; absolute?: GridPlace };
   [content: string]: unknown;
 }
 

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { ApiProblem, ask, askWithEtag } from "../api/client.ts";
+import { askWithEtag } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, path, withParameters } from "../browser/address.ts";
@@ -14,6 +14,7 @@ import type { DashboardAnswer, KeptDashboard } from "./answers.ts";
 import { contentOf } from "./answers.ts";
 import { Editor } from "./editor.tsx";
 import { Grid } from "./grid.tsx";
+import { saveDashboard } from "./kept-dashboards.ts";
 import { Panel } from "./panel.tsx";
 import type { QueryScope } from "./queries.ts";
 import { VariableBar, valuesOf } from "./variable-bar.tsx";
@@ -136,7 +137,7 @@ function Found({ found, etag, reload }: FoundProps) {
           scope={scope}
           onBrush={brush}
           onSave={async (next) => {
-            await save(next, etag);
+            await saveDashboard(next, etag);
             await reload();
           }}
           onEnd={() => go(withParameters({ edit: null }))}
@@ -170,19 +171,6 @@ function Found({ found, etag, reload }: FoundProps) {
       )}
     </>
   );
-}
-
-/** Saves unless somebody else has saved meanwhile. Rejects with ApiProblem. */
-async function save(dashboard: KeptDashboard, ifMatch: string | undefined): Promise<void> {
-  try {
-    await ask("/api/v1/dashboards/update", { body: { dashboard }, ifMatch });
-  } catch (error) {
-    if (!(error instanceof ApiProblem) || error.status !== 412) throw error;
-    throw new ApiProblem(
-      "Somebody else has saved this dashboard meanwhile: open it in another tab, and put both together.",
-      412,
-    );
-  }
 }
 
 /** `1h` of `1h30m`: the page's ranges have one unit. */

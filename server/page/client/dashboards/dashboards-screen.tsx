@@ -9,21 +9,8 @@ import { go } from "../browser/address.ts";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { ManagedBadge } from "../ui/managed-badge.tsx";
-import type { DashboardsAnswer, KeptDashboard } from "./answers.ts";
-
-const loadedMax = 5_000;
-
-async function loadDashboards(_: undefined, signal: AbortSignal): Promise<DashboardsAnswer> {
-  const all: DashboardsAnswer = { dashboards: [], managed: {} };
-  for (let cursor: string | undefined; ; ) {
-    const asked = new URLSearchParams({ limit: "1000", ...(cursor === undefined ? {} : { cursor }) });
-    const page = await ask<DashboardsAnswer>(`/api/v1/dashboards?${asked}`, { signal });
-    all.dashboards.push(...page.dashboards);
-    Object.assign(all.managed!, page.managed);
-    cursor = page.cursor;
-    if (cursor === undefined || all.dashboards.length >= loadedMax) return all;
-  }
-}
+import type { KeptDashboard } from "./answers.ts";
+import { loadDashboards, saveDashboard } from "./kept-dashboards.ts";
 
 interface Listed {
   dashboard: KeptDashboard;
@@ -151,7 +138,7 @@ function NewDashboard({ onClose }: { onClose(): void }) {
       content: { widgets: [] },
     };
     try {
-      const { id } = await ask<{ id: string }>("/api/v1/dashboards/update", { body: { dashboard } });
+      const id = await saveDashboard(dashboard);
       go(`/dashboards/${encodeURIComponent(id)}?edit=1`);
     } catch (error) {
       problem.value = (error as Error).message;

@@ -3,7 +3,8 @@
 import { useRef, useState } from "preact/hooks";
 import type { GridPlace, KeptWidget } from "./answers.ts";
 import { contentOf } from "./answers.ts";
-import { fitted, freePlace, gridColumns, placeAfterKey, placesOf, putWidget } from "./layout.ts";
+import { makeChart } from "./kept-dashboards.ts";
+import { fitted, gridColumns, placeAfterKey, placesOf, putWidget } from "./layout.ts";
 import { Panel } from "./panel.tsx";
 import type { QueryScope } from "./queries.ts";
 
@@ -102,15 +103,7 @@ function withInner(widget: KeptWidget, widgets: KeptWidget[]): KeptWidget {
 
 /** Adds a chart below the others and opens its form. */
 export function addWidget(widgets: readonly KeptWidget[], editing: GridEditing): void {
-  const widget: KeptWidget = {
-    type: "chart",
-    position: { type: "absolute", absolute: freePlace(widgets) },
-    chart: {
-      title: "",
-      chartType: "line",
-      expression: { queryMode: "svcql", svcQLQueries: [{ query: "count(logs)" }] },
-    },
-  } as KeptWidget;
+  const widget = makeChart({ title: "", query: "count(logs)" }, widgets);
   editing.onChange([...widgets, widget]);
   editing.onEdit(widget, (next) => editing.onChange([...widgets, next]));
 }

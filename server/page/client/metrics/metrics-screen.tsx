@@ -8,6 +8,7 @@ import { makeLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
+import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
 import { defaultRange, type ResolvedRange, resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { LabelList } from "./label-list.tsx";
@@ -193,6 +194,7 @@ function Chosen({ choice, metric, range }: ChosenProps) {
             {may("configure") ? (
               <a href={`/alerts/new?query=${encodeURIComponent(query)}&${asked}`}>Make an alert of it</a>
             ) : null}
+            <AddToDashboard title={choice.metric} query={query} range={{ from, to }} />
           </>
         }
       />

@@ -2,6 +2,7 @@
 
 import { editFilter } from "../found/filter.ts";
 import { toggleColumn, wanted } from "../found/search-state.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 
 export function FieldActions({ field, value }: { field: string; value: string }) {
@@ -38,15 +39,7 @@ export function FieldActions({ field, value }: { field: string; value: string })
           <Icon name="around" />
         </button>
       )}
-      <button
-        type="button"
-        class="quiet"
-        title="Copy the value"
-        aria-label={`Copy ${field}`}
-        onClick={() => void navigator.clipboard.writeText(value)}
-      >
-        <Icon name="copy" />
-      </button>
+      <CopyButton title={`Copy ${field}`} text={() => value} />
     </span>
   );
 }

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { FoundLog } from "../api/answers.ts";
 import { linkOfRun } from "../found/search-state.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { FieldActions } from "./field-actions.tsx";
@@ -73,14 +74,6 @@ export function RowDetail({ row }: { row: FoundLog }) {
         </tbody>
       </table>
     </div>
-  );
-}
-
-function CopyButton({ name, text }: { name: string; text(): string }) {
-  return (
-    <button type="button" class="quiet" onClick={() => void navigator.clipboard.writeText(text())}>
-      <Icon name="copy" /> {name}
-    </button>
   );
 }
 

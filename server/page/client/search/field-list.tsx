@@ -1,6 +1,6 @@
 /** The fields of what was found, and the values of those that are opened. */
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { FieldsAnswer, ValuesAnswer } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
@@ -12,9 +12,15 @@ const signalOfRows = "logs";
 const fieldsMax = 500;
 const valuesMax = 10;
 
-const fields = makeLoading<SearchRun, FieldsAnswer>((started, signal) =>
-  ask("/api/v1/query/fields", { body: { signal: signalOfRows, ...started, limit: fieldsMax }, signal }),
+const fields = makeLoading<SearchRun, FieldsAnswer>((started, aborting) =>
+  ask("/api/v1/query/fields", {
+    body: { signal: signalOfRows, ...started, limit: fieldsMax },
+    signal: aborting,
+  }),
 );
+
+/** Whether the list is shown where the screen is too small for it beside the rows. */
+export const areFieldsOpen = signal(false);
 
 export function FieldList() {
   const filter = useSignal("");
@@ -25,7 +31,11 @@ export function FieldList() {
   const shown =
     answer?.fields.filter(({ name }) => name.toLowerCase().includes(filter.value.toLowerCase())) ?? [];
   return (
-    <aside class={fields.isLoading.value ? "field-list stale" : "field-list"} aria-label="Fields">
+    <aside
+      class={fields.isLoading.value ? "field-list stale" : "field-list"}
+      data-open={areFieldsOpen.value || undefined}
+      aria-label="Fields"
+    >
       <input
         type="search"
         aria-label="Find a field"

@@ -1,13 +1,13 @@
 /** How much was found, how long it took, and how it is shown. */
 
-import { useState } from "preact/hooks";
 import { foundRows, hasMore, isLoadingRows, rowsTookMs } from "../found/found-rows.ts";
 import { counted } from "../found/histogram-data.ts";
 import { linkOfRun, type SearchView, setView, wanted } from "../found/search-state.ts";
 import { nameDuration } from "../time/range.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { nameCount } from "../ui/count.ts";
-import { Icon } from "../ui/icon.tsx";
 import { ExportLinks } from "./export-links.tsx";
+import { areFieldsOpen } from "./field-list.tsx";
 
 const views: readonly { view: SearchView; name: string }[] = [
   { view: "rows", name: "Rows" },
@@ -38,28 +38,24 @@ export function ResultBar() {
           ? "Searching…"
           : `${nameCount(total ?? shown, "row")}${total === undefined && hasMore.value ? " or more" : ""} in ${nameDuration(rowsTookMs.value)}`}
       </span>
+      <button
+        type="button"
+        class="fields-opener"
+        aria-pressed={areFieldsOpen.value}
+        onClick={() => {
+          areFieldsOpen.value = !areFieldsOpen.value;
+        }}
+      >
+        Fields
+      </button>
       <span class="grow" />
       <ExportLinks />
-      <CopyLink />
+      <CopyButton
+        name="Copy link"
+        icon="link"
+        title="Copies the address of this search with absolute times"
+        text={linkOfRun}
+      />
     </div>
-  );
-}
-
-function CopyLink() {
-  const [isCopied, setIsCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(linkOfRun());
-    setIsCopied(true);
-    setTimeout(() => setIsCopied(false), 2_000);
-  };
-  return (
-    <button
-      type="button"
-      class="quiet"
-      title="Copies the address of this search with absolute times"
-      onClick={copy}
-    >
-      <Icon name="link" /> {isCopied ? "Copied" : "Copy link"}
-    </button>
   );
 }

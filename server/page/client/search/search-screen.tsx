@@ -4,6 +4,7 @@ import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { may } from "../api/session.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
+import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
 import { foundRows, hasMore, loadFirstRows, rowsProblem, rowsRun, warnings } from "../found/found-rows.ts";
 import { loadHistogram } from "../found/histogram-data.ts";
 import { run, runKind, type SearchRun, search, startRun, wanted } from "../found/search-state.ts";
@@ -61,7 +62,12 @@ function SeriesView() {
       question={started}
       height={360}
       onBrush={(startMs, endMs) => search({ range: { from: String(startMs), to: String(endMs) } })}
-      actions={may("configure") ? <a href={alertHref(started)}>Make an alert of it</a> : null}
+      actions={
+        <>
+          {may("configure") ? <a href={alertHref(started)}>Make an alert of it</a> : null}
+          <AddToDashboard title={started.query} query={started.query} range={wanted.value.range} />
+        </>
+      }
     />
   );
 }

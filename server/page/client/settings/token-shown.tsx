@@ -1,10 +1,9 @@
 /** Shows a token, once, with the commands that use it. */
 
-import { useState } from "preact/hooks";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 
 export function TokenShown({ token, onClose }: { token: string; onClose(): void }) {
-  const [isCopied, setIsCopied] = useState(false);
   return (
     <Dialog title="The token" onClose={onClose}>
       <p>It is shown this once: copy it now.</p>
@@ -13,15 +12,7 @@ export function TokenShown({ token, onClose }: { token: string; onClose(): void 
         Senders put it into the header <code>Authorization: Bearer …</code>, or use it as the password.
       </p>
       <div class="dialog-buttons">
-        <button
-          type="button"
-          onClick={async () => {
-            await navigator.clipboard.writeText(token);
-            setIsCopied(true);
-          }}
-        >
-          {isCopied ? "Copied" : "Copy"}
-        </button>
+        <CopyButton name="Copy" title="Copies the token" class="" text={() => token} />
         <button type="button" class="primary" onClick={onClose}>
           I have it
         </button>
