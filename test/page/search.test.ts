@@ -265,15 +265,18 @@ describe.skipIf(noBrowser !== undefined)("the search screen", () => {
   });
 
   test("on a small screen the fields are a button away", async () => {
-    const page = await site.open(`/?${range}`, { viewport: { width: 360, height: 700 } });
+    const page = await site.open(`/?${range}`, {
+      ...{ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true },
+    });
     const fields = page.getByRole("complementary", { name: "Fields" });
     const opener = page.getByRole("button", { name: "Fields", exact: true });
     await opener.waitFor();
     expect(await fields.isVisible()).toBe(false);
     await opener.click();
-    await fields.getByText("log_level").click();
-    await fields.getByRole("button", { name: "Include log_level" }).first().waitFor();
-    await opener.click();
+    await fields.getByText("log_level").tap();
+    await fields.getByRole("button", { name: "Include log_level" }).first().tap();
+    await page.waitForURL(/log_level/);
+    await opener.tap();
     expect(await fields.isVisible()).toBe(false);
   });
 
