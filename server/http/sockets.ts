@@ -9,7 +9,6 @@ export type { HttpRequest, HttpResponse };
 /** The functions of the library that are used; its own typings lack `listen` with host and options, which it has. */
 interface Sockets {
   App(): App;
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   us_listen_socket_close(token: us_listen_socket): void;
   us_socket_local_port(token: us_listen_socket): number;
 }
@@ -37,6 +36,13 @@ export interface Listener {
   closeAll(): void;
 }
 
+/**
+ * The default options of `listen`. The exclusive option would refuse a port for a minute after the server stopped with
+ * connections open, since it does without SO_REUSEADDR. By default, on the other hand, two servers can share one port,
+ * each getting some of the requests: `findListenProblem` finds the other one first.
+ */
+const shareable = 0;
+
 /** Throws an Error of one sentence where no build runs on this platform, or the address is not available. */
 export async function listen(
   address: ListenAddress,
@@ -44,14 +50,15 @@ export async function listen(
 ): Promise<Listener> {
   const sockets = await loadSockets();
   const app = sockets.App().any("/*", onRequest);
-  // Without the exclusive option two servers could share one port, each getting some of the requests.
-  const exclusive = sockets.LIBUS_LISTEN_EXCLUSIVE_PORT;
-  const token = await new Promise<us_listen_socket | false>((resolve) => {
-    app.listen(address.host, address.port, exclusive, resolve);
-  });
+  const problem = await findListenProblem(address);
+  const token =
+    problem === undefined &&
+    (await new Promise<us_listen_socket | false>((resolve) => {
+      app.listen(address.host, address.port, shareable, resolve);
+    }));
   if (token === false) {
     app.close();
-    throw new Error(await findListenProblem(address));
+    throw new Error(problem ?? `cannot listen on ${address.host}:${address.port}`);
   }
   return {
     port: sockets.us_socket_local_port(token),
@@ -80,14 +87,14 @@ async function loadSockets(): Promise<Sockets> {
   );
 }
 
-/** The reason why listening failed: uWebSockets.js gives none, Node's own sockets do. */
-function findListenProblem(address: ListenAddress): Promise<string> {
+/** Why nobody can listen at an address, as Node's own sockets have it: uWebSockets.js gives no reasons. */
+function findListenProblem(address: ListenAddress): Promise<string | undefined> {
   const where = `${address.host}:${address.port}`;
   return new Promise((resolve) => {
     const probe = createServer();
     probe.once("error", (error: NodeJS.ErrnoException) => resolve(listenProblem(where, error.code)));
     probe.listen(address.port, address.host, () => {
-      probe.close(() => resolve(`cannot listen on ${where}`));
+      probe.close(() => resolve(undefined));
     });
   });
 }

@@ -18,10 +18,12 @@ if (noBrowser !== undefined) console.warn(`tests of the page are skipped: ${noBr
 const picturesFolder = join(import.meta.dirname, "../../dist/pictures");
 
 export class PageTest {
-  readonly server: Running;
+  server: Running;
   readonly #browser: Browser;
   /** Errors that the page reported, violations of its policy among them. */
   readonly problems: string[] = [];
+  /** Other origins that pages may go to. */
+  readonly allowedOrigins = new Set<string>();
 
   private constructor(server: Running, browser: Browser) {
     this.server = server;
@@ -51,7 +53,8 @@ export class PageTest {
     });
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && origin !== this.server.url) this.problems.push(`a request to ${origin}`);
+      const isOwn = origin === this.server.url || this.allowedOrigins.has(origin);
+      if (protocol !== "data:" && !isOwn) this.problems.push(`a request to ${origin}`);
     });
     await page.goto(this.server.url + path);
     return page;
@@ -65,6 +68,20 @@ export class PageTest {
     await page.getByRole("button", { name: "Sign out" }).waitFor();
     await page.goto(this.server.url + path);
     return page;
+  }
+
+  /** Stops the server, does something while it is away, and starts it over the same data at the same address. */
+  async restart(meanwhile: () => Promise<void>): Promise<void> {
+    const { dir, port, service, stop } = this.server;
+    await service.close();
+    await meanwhile();
+    const next = await startServer({
+      anonymousRead: true,
+      dataDir: dir,
+      address: { host: "127.0.0.1", port },
+    });
+    // The folder is removed by whoever made it.
+    this.server = { ...next, stop: () => next.stop().then(stop) };
   }
 
   async picture(page: Page, name: string): Promise<void> {

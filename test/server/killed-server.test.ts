@@ -22,7 +22,8 @@ import {
 } from "./campaign/bodies.ts";
 import { Configuration } from "./campaign/configuration.ts";
 import { countsOf, type ServerProcess, serve, stop } from "./campaign/server-process.ts";
-import { freePort, sendSyslog } from "./ingest/syslog-sender.ts";
+import { findFreePort } from "./free-port.ts";
+import { sendSyslog } from "./ingest/syslog-sender.ts";
 
 const kills = isSoak ? 20 : 3;
 const senders = 8;
@@ -104,7 +105,7 @@ test(`killed ${kills} times (SVC_SEED=${seed})`, async () => {
   const seen = new Map<string, number>();
   const configuration = new Configuration();
   const backups = new Backups(join(folder, "backups"));
-  const syslogPort = await freePort();
+  const syslogPort = await findFreePort();
   const flags = ["--syslog", `127.0.0.1:${syslogPort}`];
   const lost: string[] = [];
   for (let round = 0; round < kills; round++) {

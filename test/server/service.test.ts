@@ -1,11 +1,13 @@
 /** A server that cannot start leaves nothing open: another one can use the same folder and ports right after. */
 
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Alerting, type ServiceSettings } from "../../server/index.ts";
+import { findFreePort } from "./free-port.ts";
 import { call, startServer } from "./running.ts";
 
 let dir: string;
@@ -38,13 +40,24 @@ test("its port is in use", async () => {
 });
 
 test("the port for syslog is in use: the last part cannot start", async () => {
-  const free = createServer();
-  await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
-  const address = { host: "127.0.0.1", port: (free.address() as { port: number }).port };
-  await new Promise((resolve) => free.close(resolve));
+  const address = { host: "127.0.0.1", port: await findFreePort() };
   const settings = { address, syslogAddress: { host: "127.0.0.1", port } };
   await expect(startServer({ ...settings, dataDir: dir })).rejects.toThrow();
   await startsAfterAll(settings);
+});
+
+test("it stopped while clients kept their connections open: it starts again at once, and stays alone", async () => {
+  const settings = { address: { host: "127.0.0.1", port: await findFreePort() }, dataDir: dir };
+  for (let i = 0; i < 3; i++) {
+    const server = await startServer(settings);
+    const client = connect(settings.address);
+    client.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    expect(String((await once(client, "data"))[0])).toMatch(/^HTTP\/1.1 200/);
+    await expect(startServer({ ...settings, dataDir: `${dir}/other` })).rejects.toThrow("is in use");
+    const ended = once(client, "close");
+    await server.service.close();
+    await ended;
+  }
 });
 
 test("a part in the middle cannot start", async () => {

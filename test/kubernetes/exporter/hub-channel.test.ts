@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HubChannel } from "../../../server/kubernetes/exporter/hub-channel.ts";
 import { HubClient } from "../../../server/kubernetes/exporter/hub-client.ts";
 import { alert } from "../../server/control/samples.ts";
-import { freePort } from "../../server/ingest/syslog-sender.ts";
+import { findFreePort } from "../../server/free-port.ts";
 import { call, type Running, startServer } from "../../server/running.ts";
 
 let server: Running;
@@ -88,7 +88,7 @@ test("says why the hub refuses, or that it cannot be reached", async () => {
     status: 401,
     isTemporary: false,
   });
-  const url = `http://127.0.0.1:${await freePort()}`;
+  const url = `http://127.0.0.1:${await findFreePort()}`;
   const away = new HubClient({ url, token: () => token });
   await expect(away.apply([])).rejects.toMatchObject({
     status: 0,

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import { report, scaled, seed } from "../../durability/campaign.ts";
-import { freePort, sendSyslog } from "../ingest/syslog-sender.ts";
+import { findFreePort } from "../free-port.ts";
+import { sendSyslog } from "../ingest/syslog-sender.ts";
 import { Backups } from "./backups.ts";
 import { campaignFolder } from "./folder.ts";
 import { findLogProblems, Load } from "./load.ts";
@@ -37,7 +38,7 @@ test("a disk that is full and has space again", async ({ skip }) => {
   const space = await MountSpace.open(folder, diskBytes);
   const load = new Load();
   const backups = new Backups(join(folder, "backups"));
-  const port = await freePort();
+  const port = await findFreePort();
   const options = { wrapper: space.wrapper, flags: ["--syslog", `127.0.0.1:${port}`] };
   const open = async (): Promise<ServerProcess> => {
     const token = load.bodies.length === 0 ? {} : { token: readToken(space.pathOf("store")) };

@@ -2,12 +2,13 @@
  * Daemons from Debian's packages as clients: Prometheus by remote write, rsyslog by syslog and by Elasticsearch's bulk
  * API.
  */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findFreePort } from "../free-port.ts";
 import type { Running } from "../running.ts";
 import { call, search, startServer } from "../running.ts";
 
@@ -39,14 +40,6 @@ function start(command: string, words: readonly string[]): void {
   children.push(spawn(command, words, { cwd: dir, stdio: "ignore" }));
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 /** Calls `read` until it returns something; undefined after a minute. */
 async function eventually<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   const endMs = Date.now() + 60_000;
@@ -69,7 +62,7 @@ async function pointsOf(query: string): Promise<[number, number][] | undefined> 
 // Skipped where the package is missing: `apt-get install prometheus`.
 describe.skipIf(!existsSync(prometheus))("Prometheus", () => {
   test("sends its own metrics", async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const config = `
 global: { scrape_interval: 250ms, scrape_timeout: 200ms }
 scrape_configs:

@@ -2,14 +2,16 @@
  * Nothing that a server has many of keeps its event loop from other work: rows of 20,000 days, 20,000 stored days, 20,000
  * resources of each kind. Where there is no /proc/self/task (not Linux) there is nothing to measure with.
  */
+
 import { existsSync, linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Json, openState, openStore, type StateChange } from "../../../engine/index.ts";
 import { kinds } from "../control/samples.ts";
+import { findFreePort } from "../free-port.ts";
 import { newDataFolder, startWatched, type WatchedServer } from "./watched-server.ts";
 
 /** Longest turn of the event loop, in CPU milliseconds. */
@@ -48,7 +50,7 @@ const searchAll = { query: "", startTime: 0, endTime: Date.now() + dayMs };
 describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped without /proc)", () => {
   test("rows of 20,000 days are refused but for some, over HTTP and syslog, and those are sealed in turns", async () => {
     const dir = dataFolder();
-    const port = await freePort();
+    const port = await findFreePort();
     const server = await startWatched(dir, ["--syslog", `127.0.0.1:${port}`]);
     const rows = Array.from({ length: many }, (_, day) =>
       JSON.stringify({ timestamp: day * dayMs, log_level: "INFO", message: `row ${day}` }),
@@ -191,14 +193,6 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     expect(await server.stop()).toBeLessThan(stopMsMax);
   }, 180_000);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.on("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Stores ten rows, and the same chunk again under each of the following days. */
 async function storeDays(dir: string, days: number): Promise<void> {

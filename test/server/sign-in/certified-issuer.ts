@@ -75,7 +75,16 @@ export async function startCertifiedIssuer(claimsInIdToken: boolean): Promise<Ce
         scopes: ["openid", "groups"],
         claims: { openid: ["sub"], profile: ["name"], email: ["email"], groups: ["groups"] },
         conformIdTokenClaims: !claimsInIdToken,
-        features: { devInteractions: { enabled: false } },
+        features: {
+          devInteractions: { enabled: false },
+          // The package's own page loads fonts from elsewhere.
+          rpInitiatedLogout: {
+            enabled: true,
+            logoutSource: (context: { body: string }, form: string) => {
+              context.body = `<!doctype html><title>Sign out</title>${form}`;
+            },
+          },
+        },
         interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
         findAccount: (_: unknown, accountId: string) => ({
           accountId,
