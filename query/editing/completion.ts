@@ -64,7 +64,10 @@ export function completeQuery(text: string, offset: number, what: "rows" | "seri
   const place = placeOf(tokens);
   return {
     ...{ from, to: offset, prefix },
-    words: isQuoted ? [] : wordsAt(place, base, prefix),
+    // Each word is tried by the parser: only whoever shows them pays for that.
+    get words() {
+      return isQuoted ? [] : wordsAt(place, base, prefix);
+    },
     wanted: wantedAt(place),
     quote: (name) => quoteAt(place, name),
   };
