@@ -290,4 +290,30 @@ describe.skipIf(noBrowser !== undefined)("the search screen", () => {
     await page.getByLabel("Query").press("Control+v");
     expect(JSON.parse(await page.getByLabel("Query").inputValue()).message).toMatch(/refused/);
   });
+
+  test("states of Kubernetes objects are searched like logs", async () => {
+    const rows = ["cart", "pay"].map((name, i) => ({
+      timestamp: startMs + 1_000 * i,
+      body: { kind: "Deployment", metadata: { name } },
+      attributes: { "k8s.resource.kind": "Deployment", "k8s.resource.name": name },
+    }));
+    const sent = await ingest(
+      site.server,
+      rows.map((row) => JSON.stringify(row)).join("\n"),
+      {},
+      "kubernetes_resources",
+    );
+    expect([sent.status, sent.json.accepted]).toEqual([200, 2]);
+    const page = await site.open(`/?${range}&q=kubernetes_resources`);
+    await page.getByText("2 rows in").waitFor();
+    const fields = page.getByRole("complementary", { name: "Fields" });
+    await fields.getByText("k8s.resource.name").click();
+    await fields.getByRole("listitem").filter({ hasText: "pay" }).last().hover();
+    await fields.getByRole("button", { name: "Include k8s.resource.name" }).last().click();
+    await page.getByText("1 row in").waitFor();
+    expect(await page.getByLabel("Query").inputValue()).toBe('kubernetes_resources{k8s.resource.name="pay"}');
+    await page.getByRole("button", { name: "Details" }).first().click();
+    await page.getByText('"Deployment"').first().waitFor();
+    expect(await page.getByRole("tab").allTextContents()).toEqual(["Rows"]);
+  });
 });

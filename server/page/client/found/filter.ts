@@ -1,6 +1,6 @@
 /** Filters that a click adds to the query or takes away: edits of its text, which then runs. */
 
-import { search, wanted } from "./search-state.ts";
+import { run, search, wanted } from "./search-state.ts";
 
 interface FieldFilter {
   field: string;
@@ -10,7 +10,7 @@ interface FieldFilter {
 
 export async function editFilter(filter: FieldFilter): Promise<void> {
   const { editQuery } = await import("../query/language.ts");
-  search({ query: editQuery(wanted.value.query, filter) });
+  search({ query: editQuery(wanted.value.query, filter, run.value?.signal) });
 }
 
 /** Searches for the rows of a pattern of messages alone, or without them. */

@@ -1,8 +1,9 @@
 /** The rows that a run finds: loaded page by page as they come into sight. */
 
 import { signal } from "@preact/signals";
-import type { FoundLog, LogPage } from "../api/answers.ts";
-import { ApiProblem, ask } from "../api/client.ts";
+import type { FoundLog } from "../api/answers.ts";
+import { ApiProblem } from "../api/client.ts";
+import { askRows } from "./rows-page.ts";
 import type { SearchRun } from "./search-state.ts";
 
 const pageRows = 500;
@@ -41,10 +42,7 @@ async function loadPage(own: NonNullable<typeof loading>): Promise<void> {
   isLoadingRows.value = true;
   const startedMs = performance.now();
   try {
-    const page = await ask<LogPage>("/api/v1/query/logs", {
-      body: { ...run, limit: pageRows, ids: true, ...(cursor === undefined ? {} : { cursor }) },
-      signal: aborting.signal,
-    });
+    const page = await askRows({ run, limit: pageRows, cursor }, aborting.signal);
     if (loading !== own) return;
     if (cursor === undefined) {
       rowsTookMs.value = performance.now() - startedMs;

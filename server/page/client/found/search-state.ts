@@ -28,9 +28,14 @@ export const wanted = computed(() => {
   };
 });
 
+/** Signals whose rows the search shows. */
+export type RowSignal = "logs" | Exclude<QueryKind, "logs" | "spans" | "series">;
+
 /** A search as it was started: relative times are those of that moment, for all panels and pages. */
 export interface SearchRun extends ResolvedRange {
   query: string;
+  /** The signal of the rows that it finds; `logs` for a query that finds none. */
+  signal: RowSignal;
 }
 
 export const run = signal<SearchRun | undefined>(undefined);
@@ -44,15 +49,16 @@ let starts = 0;
 export async function startRun(): Promise<void> {
   const { query, range } = wanted.value;
   const own = ++starts;
-  const started: SearchRun = { query, ...resolveRange(range, Date.now()) };
+  const resolved = resolveRange(range, Date.now());
   // A query without brackets is a search for logs: nothing has to be loaded to know that.
   const kind = /[({]|^\s*(?:traces|profiles|kub)/.test(query)
     ? (await import("../query/language.ts")).detectQueryKind(query)
     : "logs";
   if (own !== starts) return;
   rememberQuery(query);
+  const hasRows = kind !== "spans" && kind !== "series";
   batch(() => {
-    run.value = started;
+    run.value = { query, signal: hasRows ? kind : "logs", ...resolved };
     runKind.value = kind;
   });
 }

@@ -1,25 +1,24 @@
 /** What is said where a search finds nothing: when it would have found something. */
 
 import { useEffect } from "preact/hooks";
-import type { LogPage } from "../api/answers.ts";
-import { ask } from "../api/client.ts";
 import { makeLoading } from "../api/loading.ts";
+import { askRows } from "../found/rows-page.ts";
 import { type SearchRun, search } from "../found/search-state.ts";
 import { clock } from "../time/zone.ts";
 
 const hourMs = 3_600_000;
 
 /** The time of the newest row that a query finds, whenever that was; null where there is none. */
-const newest = makeLoading<string, { timeMs: number | null }>(async (query, signal) => {
-  const body = { query, startTime: 0, endTime: Date.now() + 24 * hourMs, limit: 1 };
-  const { logs } = await ask<LogPage>("/api/v1/query/logs", { body, signal });
+const newest = makeLoading<SearchRun, { timeMs: number | null }>(async (run, signal) => {
+  const always = { ...run, startTime: 0, endTime: Date.now() + 24 * hourMs };
+  const { logs } = await askRows({ run: always, limit: 1 }, signal);
   return { timeMs: logs[0]?.timestamp ?? null };
 });
 
 export function EmptyResult({ run }: { run: SearchRun }) {
   useEffect(() => {
     newest.clear();
-    void newest.load(run.query);
+    void newest.load(run);
   }, [run]);
   const answer = newest.answer.value;
   return (

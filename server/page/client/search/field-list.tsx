@@ -8,13 +8,12 @@ import { makeLoading } from "../api/loading.ts";
 import { run, type SearchRun, splitBy } from "../found/search-state.ts";
 import { FieldActions } from "../rows/field-actions.tsx";
 
-const signalOfRows = "logs";
 const fieldsMax = 500;
 const valuesMax = 10;
 
 const fields = makeLoading<SearchRun, FieldsAnswer>((started, aborting) =>
   ask("/api/v1/query/fields", {
-    body: { signal: signalOfRows, ...started, limit: fieldsMax },
+    body: { ...started, limit: fieldsMax },
     signal: aborting,
   }),
 );
@@ -81,7 +80,7 @@ function Values({ field, started }: { field: string; started: SearchRun }) {
   const values = useSignal(
     makeLoading<SearchRun, ValuesAnswer>((asked, signal) =>
       ask("/api/v1/query/values", {
-        body: { signal: signalOfRows, field, ...asked, limit: valuesMax },
+        body: { field, ...asked, limit: valuesMax },
         signal,
       }),
     ),

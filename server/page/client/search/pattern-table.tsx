@@ -9,8 +9,8 @@ import { run, type SearchRun } from "../found/search-state.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
 
-const patterns = makeLoading<SearchRun, PatternsAnswer>((started, signal) =>
-  ask("/api/v1/query/patterns", { body: { ...started, limit: 200 }, signal }),
+const patterns = makeLoading<SearchRun, PatternsAnswer>(({ signal: _, ...asked }, aborting) =>
+  ask("/api/v1/query/patterns", { body: { ...asked, limit: 200 }, signal: aborting }),
 );
 
 export function PatternTable() {

@@ -2,7 +2,7 @@
 
 import { foundRows, hasMore, isLoadingRows, rowsTookMs } from "../found/found-rows.ts";
 import { counted } from "../found/histogram-data.ts";
-import { linkOfRun, type SearchView, setView, wanted } from "../found/search-state.ts";
+import { linkOfRun, run, type SearchView, setView, wanted } from "../found/search-state.ts";
 import { nameDuration } from "../time/range.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { nameCount } from "../ui/count.ts";
@@ -18,20 +18,24 @@ const views: readonly { view: SearchView; name: string }[] = [
 export function ResultBar() {
   const total = counted.value?.histogram.count;
   const shown = foundRows.value.length;
+  // Patterns, comparisons and files are of logs.
+  const isLogs = run.value?.signal === "logs";
   return (
     <div class="result-bar">
       <div class="tabs" role="tablist">
-        {views.map(({ view, name }) => (
-          <button
-            key={view}
-            type="button"
-            role="tab"
-            aria-selected={wanted.value.view === view}
-            onClick={() => setView(view)}
-          >
-            {name}
-          </button>
-        ))}
+        {views
+          .filter(({ view }) => isLogs || view === "rows")
+          .map(({ view, name }) => (
+            <button
+              key={view}
+              type="button"
+              role="tab"
+              aria-selected={wanted.value.view === view}
+              onClick={() => setView(view)}
+            >
+              {name}
+            </button>
+          ))}
       </div>
       <span role="status">
         {isLoadingRows.value && shown === 0
@@ -49,7 +53,7 @@ export function ResultBar() {
         Fields
       </button>
       <span class="grow" />
-      <ExportLinks />
+      {isLogs ? <ExportLinks /> : null}
       <CopyButton
         name="Copy link"
         icon="link"

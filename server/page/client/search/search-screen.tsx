@@ -30,7 +30,7 @@ export function SearchScreen() {
   useEffect(() => void startRun(), [query, range.from, range.to]);
   useSignalEffect(() => {
     const started = run.value;
-    if (started === undefined || runKind.value !== "logs") return;
+    if (started === undefined || runKind.value === "series" || runKind.value === "spans") return;
     void loadFirstRows(started);
     void loadHistogram({ run: started, by: wanted.value.by });
   });
@@ -56,10 +56,11 @@ export function SearchScreen() {
 function SeriesView() {
   const started = run.value;
   if (started === undefined) return null;
+  const { signal: _, ...question } = started;
   return (
     <SeriesPanel
       label="The query over time"
-      question={started}
+      question={question}
       height={360}
       onBrush={(startMs, endMs) => search({ range: { from: String(startMs), to: String(endMs) } })}
       actions={
@@ -81,6 +82,7 @@ function alertHref({ query }: SearchRun): string {
 /** What was found, as the address wants it shown. */
 function FoundView() {
   const { view } = wanted.value;
+  if (run.value?.signal !== "logs") return <RowTable />;
   if (view === "compare") return <CompareView />;
   return view === "patterns" ? <PatternTable /> : <RowTable />;
 }
