@@ -39,6 +39,11 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
   ["values", `/?${range}`, (page) => page.getByLabel("Fields").getByText("service.name").click()],
   ["patterns", `/?${range}&view=patterns`],
   ["compared", `/?${range}&view=compare&a=${startMs}-${startMs + 9}&b=${startMs + 10}-${startMs + 99}`],
+  [
+    "how a search runs",
+    `/?${range}`,
+    (page) => page.getByRole("button", { name: "How", exact: true }).click(),
+  ],
   ["saved searches", `/?${range}`, (page) => page.getByRole("button", { name: "Saved" }).click()],
   ["ranges", `/?${range}`, (page) => page.locator("#range").click()],
   ["a mistake", `/?${range}&q=${encodeURIComponent("{a=")}`],

@@ -1,6 +1,8 @@
 /** Searching in a browser: from an error to its rows, its fields and its noise. */
 
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ingest } from "../server/running.ts";
@@ -315,5 +317,21 @@ describe.skipIf(noBrowser !== undefined)("the search screen", () => {
     await page.getByRole("button", { name: "Details" }).first().click();
     await page.getByText('"Deployment"').first().waitFor();
     expect(await page.getByRole("tab").allTextContents()).toEqual(["Rows"]);
+  });
+
+  test("a click tells how a search runs, and gives the command for a terminal", async () => {
+    const page = await site.open(`/?${range}&q=${encodeURIComponent('{service.name="it\'s"} |= "refused"')}`);
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.getByRole("button", { name: "How", exact: true }).click();
+    const box = page.getByRole("dialog", { name: "How the search runs" });
+    await box.getByText(/scan 0 .*logs/).waitFor();
+    await box.getByText(/service\.name/).waitFor();
+    await box.getByRole("button", { name: "Copy as curl" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Query").fill("");
+    await page.getByLabel("Query").press("Control+v");
+    const command = (await page.getByLabel("Query").inputValue()).replace(/-H "Auth[^"]*"/, "");
+    const { stdout } = await promisify(execFile)("sh", ["-c", command]);
+    expect(JSON.parse(stdout)).toMatchObject({ count: 0, logs: [] });
   });
 });

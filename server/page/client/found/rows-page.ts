@@ -14,7 +14,8 @@ interface WantedPage {
   cursor?: string | undefined;
 }
 
-const paths: Readonly<Record<RowSignal, string>> = {
+/** Where rows of a signal are searched. */
+export const rowPaths: Readonly<Record<RowSignal, string>> = {
   logs: "/api/v1/query/logs",
   profiles: "/api/v1/query/profiles",
   kubernetes_resources: "/api/v1/query/kubernetes_resources",
@@ -26,8 +27,9 @@ export async function askRows(
   aborting: AbortSignal,
 ): Promise<LogPage> {
   const body = { ...run, limit, ...(cursor === undefined ? {} : { cursor }) };
-  if (signal === "logs") return ask<LogPage>(paths.logs, { body: { ...body, ids: true }, signal: aborting });
-  const { rows, ...page } = await ask<BodyPage>(paths[signal], { body, signal: aborting });
+  if (signal === "logs")
+    return ask<LogPage>(rowPaths.logs, { body: { ...body, ids: true }, signal: aborting });
+  const { rows, ...page } = await ask<BodyPage>(rowPaths[signal], { body, signal: aborting });
   const logs = rows.map(({ timestamp, body: message, attributes }) => {
     return { timestamp, log_level: "", message, attributes };
   });

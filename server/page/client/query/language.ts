@@ -6,6 +6,7 @@ export {
   editQuery,
   findMistake,
   highlightQuery,
+  printExplanation,
   type QueryKind,
   type QueryMistake,
   type QueryPiece,

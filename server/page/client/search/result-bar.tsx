@@ -8,6 +8,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { nameCount } from "../ui/count.ts";
 import { ExportLinks } from "./export-links.tsx";
 import { areFieldsOpen } from "./field-list.tsx";
+import { RunExplanation } from "./run-explanation.tsx";
 
 const views: readonly { view: SearchView; name: string }[] = [
   { view: "rows", name: "Rows" },
@@ -42,6 +43,7 @@ export function ResultBar() {
           ? "Searching…"
           : `${nameCount(total ?? shown, "row")}${total === undefined && hasMore.value ? " or more" : ""} in ${nameDuration(rowsTookMs.value)}`}
       </span>
+      <RunExplanation />
       <button
         type="button"
         class="fields-opener"
