@@ -7,6 +7,7 @@ import { rowPaths } from "../found/rows-page.ts";
 import { run, type SearchRun } from "../found/search-state.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Popover } from "../ui/popover.tsx";
+import { TableBox } from "../ui/table-box.tsx";
 
 type Language = typeof import("../query/language.ts");
 interface ExplainedAnswer {
@@ -45,7 +46,9 @@ export function RunExplanation() {
       box={box}
       onOpen={() => void loading.load(started)}
     >
-      <pre class="explanation">{loading.problem.value?.message ?? loading.answer.value ?? "Asking…"}</pre>
+      <TableBox label="The plan" class="explanation">
+        <pre>{loading.problem.value?.message ?? loading.answer.value ?? "Asking…"}</pre>
+      </TableBox>
       <CopyButton name="Copy as curl" text={() => writeCurl(started)} />
     </Popover>
   );
