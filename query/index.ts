@@ -34,6 +34,8 @@ export {
   type ServiceMapQuery,
   type ServiceMapStore,
 } from "./graph/service-map.ts";
+export { readSpanGraph, type SpanGraph, type SpanGraphStore, type TextColumn } from "./graph/span-graph.ts";
+export type { HashColumn } from "./graph/span-table.ts";
 export {
   type DurationHistogram,
   type DurationQuery,

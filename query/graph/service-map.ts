@@ -1,12 +1,4 @@
-import type {
-  ColumnData,
-  ColumnRead,
-  Field,
-  QueryLimits,
-  RowColumns,
-  Step,
-  Store,
-} from "../../engine/index.ts";
+import type { ColumnRead, Field, QueryLimits, RowColumns, Step, Store } from "../../engine/index.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
 import { bucketStartMsOf, makeTimeBuckets } from "../time/buckets.ts";
@@ -14,7 +6,8 @@ import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { CallGroups, type CallStatistics } from "./call-statistics.ts";
-import { findParents, type HashColumn, SpanTable } from "./span-table.ts";
+import { idReads, readSpanGraph, type SpanGraph, type TextColumn } from "./span-graph.ts";
+import type { HashColumn, SpanTable } from "./span-table.ts";
 
 /** The part of a store that a service map needs. */
 export type ServiceMapStore = Pick<Store, "readColumns" | "aggregate" | "attributeKeys">;
@@ -62,14 +55,6 @@ const marginNs = 60_000_000_000n;
 
 const attribute = (key: string) => ({ kind: "attribute", key }) as const;
 const read = (key: string, as: ColumnRead["as"]): ColumnRead => ({ field: attribute(key), as });
-const idReads = [read("trace_id", "hash"), read("span_id", "hash")];
-const spanReads = [
-  ...idReads,
-  read("parent_span_id", "hash"),
-  read("service.name", "text"),
-  read("status_code", "text"),
-  read("duration_ms", "number"),
-];
 /** Attributes that name what a client called, as the semantic conventions of OpenTelemetry have them, old and new. */
 const peerKeys = [
   "peer.service",
@@ -78,18 +63,8 @@ const peerKeys = [
   ...["server.address", "net.peer.name"],
 ] as const;
 
-type TextColumn = Extract<ColumnData, { as: "text" }>;
-
-/** The spans of a range as columns. */
-interface Spans {
-  rows: number;
-  traces: HashColumn;
-  services: TextColumn;
-  statuses: TextColumn;
-  durationsMs: Float64Array;
-  /** The row of each span's parent; -1 where it has none, or none that was found. */
-  parents: Int32Array;
-  table: SpanTable;
+/** The spans of a range, and those of its first minute before. */
+interface Spans extends SpanGraph {
   /** 1 for the spans that the search finds. */
   isFound: Uint8Array;
 }
@@ -113,7 +88,7 @@ export async function queryServiceMap(
     plan.steps,
     idReads.map(({ field }) => field as Field),
   );
-  const spans = await readSpans(store, { range, steps, limits: remaining() }, work);
+  const spans = await readSpans(store, { range, steps, limits: remaining() });
   const map = new MapBuilder(spans);
   await map.addSpans(work);
   if (spans.rows > 0) map.addClients(await readClients(store, range, remaining()));
@@ -174,35 +149,20 @@ interface SpanQuery {
   limits: QueryLimits;
 }
 
-async function readSpans(
-  store: ServiceMapStore,
-  { range, steps, limits }: SpanQuery,
-  work: WorkDeadline,
-): Promise<Spans> {
+async function readSpans(store: ServiceMapStore, { range, steps, limits }: SpanQuery): Promise<Spans> {
   const { fromNs, toNs } = toRangeNs(range.startMs, range.endMs);
-  const selection = { signal: "traces", toNs, rowsMax: spansMax * 2 } as const;
-  const [all, found] = await Promise.all([
-    store.readColumns({ ...selection, fromNs: fromNs - marginNs, steps: [], columns: spanReads }, limits),
+  const rowsMax = spansMax * 2;
+  const [graph, found] = await Promise.all([
+    readSpanGraph(store, { fromNs: fromNs - marginNs, toNs, rowsMax }, limits),
     steps.length === 0
       ? undefined
-      : store.readColumns({ ...selection, fromNs, steps, columns: idReads }, limits),
+      : store.readColumns({ signal: "traces", fromNs, toNs, steps, columns: idReads, rowsMax }, limits),
   ]);
-  const [traces, ids, parentIds, services, statuses, durations] = all.columns as [
-    HashColumn,
-    HashColumn,
-    HashColumn,
-    TextColumn,
-    TextColumn,
-    Extract<ColumnData, { as: "number" }>,
-  ];
-  const table = await SpanTable.of(traces, ids, work);
-  const parents = await findParents(table, traces, parentIds, work);
-  return {
-    rows: all.rows,
-    ...{ traces, services, statuses, parents, table, durationsMs: durations.values },
-    isFound:
-      found === undefined ? markSince(all.timeNs, Number(marginNs)) : markFound(table, found, all.rows),
-  };
+  const isFound =
+    found === undefined
+      ? markSince(graph.startNs, Number(marginNs))
+      : markFound(graph.table, found, graph.rows);
+  return { ...graph, isFound };
 }
 
 function markSince(timeNs: Float64Array, fromNs: number): Uint8Array {
