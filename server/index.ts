@@ -1,11 +1,12 @@
 /**
  * Public face of the server layer, for tests and benchmarks: a server in this process, the decoding of bodies into
- * batches, alerting, metrics, and the ingestion rules that the gateway of a cluster applies.
+ * batches, alerting, investigations, metrics, and the ingestion rules that the gateway of a cluster applies.
  */
 
 export { Alerting } from "./alerts/alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";
 export type { BodyFormat, DecodedBody } from "./ingest/decode-task.ts";
+export { baselineMsDefault, type Investigation, investigate } from "./investigate/investigate.ts";
 export { makeRuleSet } from "./kubernetes/gateway/rule-set.ts";
 export { filterProtobuf } from "./kubernetes/gateway/wire/wire-filter.ts";
 export { Metrics } from "./metrics/metrics.ts";

@@ -2,7 +2,7 @@
 
 import type { LogPage } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
-import type { RowSignal, SearchRun } from "./search-state.ts";
+import type { SearchedSignal, SearchRun } from "./search-state.ts";
 
 interface BodyPage extends Omit<LogPage, "logs"> {
   rows: { timestamp: number; body: string; attributes: Record<string, string> }[];
@@ -15,7 +15,7 @@ interface WantedPage {
 }
 
 /** Where rows of a signal are searched. */
-export const rowPaths: Readonly<Record<RowSignal, string>> = {
+export const rowPaths: Readonly<Record<SearchedSignal, string>> = {
   logs: "/api/v1/query/logs",
   profiles: "/api/v1/query/profiles",
   kubernetes_resources: "/api/v1/query/kubernetes_resources",

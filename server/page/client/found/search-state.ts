@@ -29,13 +29,13 @@ export const wanted = computed(() => {
 });
 
 /** Signals whose rows the search shows. */
-export type RowSignal = "logs" | Exclude<QueryKind, "logs" | "spans" | "series">;
+export type SearchedSignal = "logs" | Exclude<QueryKind, "logs" | "spans" | "series">;
 
 /** A search as it was started: relative times are those of that moment, for all panels and pages. */
 export interface SearchRun extends ResolvedRange {
   query: string;
   /** The signal of the rows that it finds; `logs` for a query that finds none. */
-  signal: RowSignal;
+  signal: SearchedSignal;
 }
 
 export const run = signal<SearchRun | undefined>(undefined);

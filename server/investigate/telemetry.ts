@@ -1,0 +1,93 @@
+/** What an investigation reads of a window and of the time before it. */
+
+import type { ColumnRead, QueryLimits } from "../../engine/index.ts";
+import { type HashColumn, readSpanGraph, type SpanGraph, type TextColumn } from "../../query/index.ts";
+import type { SearchableStore } from "../access/searchable-store.ts";
+
+/** The window that is investigated, and what is usual: the time before it. Whole milliseconds since the epoch. */
+export interface Incident {
+  startMs: number;
+  /** Exclusive. */
+  endMs: number;
+  /** Start of the time before. */
+  baselineMs: number;
+}
+
+/** Log rows as columns, in no defined order. */
+export interface LogColumns {
+  rows: number;
+  /** Nanoseconds since the start of the baseline. */
+  timeNs: Float64Array;
+  traces: HashColumn;
+  spans: HashColumn;
+  services: TextColumn;
+  templates: TextColumn;
+  levels: TextColumn;
+}
+
+/** Times are in chunks of a minute from the start of the baseline; the incident is a chunk of its own. */
+export interface Timeline {
+  /** Chunks of the baseline. The incident has this number. */
+  chunks: number;
+  /** The chunk of a time in nanoseconds since the start of the baseline; -1 behind the incident. */
+  chunkOf(ns: number): number;
+}
+
+export interface Telemetry {
+  timeline: Timeline;
+  spans: SpanGraph;
+  logs: LogColumns;
+}
+
+/** Rows of one signal that one investigation reads. Each takes some 60 bytes. */
+const rowsMax = 2_000_000;
+const nsPerMs = 1_000_000;
+const chunkNs = 60_000 * nsPerMs;
+
+const attribute = (key: string, as: ColumnRead["as"]): ColumnRead => {
+  return { field: { kind: "attribute", key }, as };
+};
+const logReads: readonly ColumnRead[] = [
+  attribute("trace_id", "hash"),
+  attribute("span_id", "hash"),
+  attribute("service.name", "text"),
+  { field: { kind: "template" }, as: "text" },
+  { field: { kind: "level" }, as: "text" },
+];
+
+function makeTimeline({ startMs, endMs, baselineMs }: Incident): Timeline {
+  const [startNs, endNs] = [(startMs - baselineMs) * nsPerMs, (endMs - baselineMs) * nsPerMs];
+  const chunks = Math.ceil(startNs / chunkNs);
+  return {
+    chunks,
+    chunkOf: (ns) => (ns >= endNs ? -1 : ns >= startNs ? chunks : Math.floor(ns / chunkNs)),
+  };
+}
+
+/** Reads what an investigation needs. Throws what the store throws. */
+export async function readTelemetry(
+  store: SearchableStore,
+  incident: Incident,
+  limits?: QueryLimits,
+): Promise<Telemetry> {
+  const range = {
+    fromNs: BigInt(incident.baselineMs) * BigInt(nsPerMs),
+    toNs: BigInt(incident.endMs) * BigInt(nsPerMs),
+  };
+  const [spans, found] = await Promise.all([
+    readSpanGraph(store, { ...range, rowsMax }, limits),
+    store.readColumns({ signal: "logs", ...range, steps: [], columns: logReads, rowsMax }, limits),
+  ]);
+  const [traces, ids, services, templates, levels] = found.columns as [
+    HashColumn,
+    HashColumn,
+    TextColumn,
+    TextColumn,
+    TextColumn,
+  ];
+  return {
+    timeline: makeTimeline(incident),
+    spans,
+    logs: { rows: found.rows, timeNs: found.timeNs, spans: ids, traces, services, templates, levels },
+  };
+}
