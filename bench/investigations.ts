@@ -1,8 +1,8 @@
 /**
- * `node bench/investigations.ts DIR…`: investigates labelled faults. Each DIR holds a day: `logs.jsonl.gz`,
+ * `node bench/investigations.ts [--evidence] DIR…`: investigates labelled faults. Each DIR holds a day: `logs.jsonl.gz`,
  * `spans.jsonl.gz`, `metrics.jsonl.gz`, and `faults.json`, a list of `{ injectedAt, pod, type }`. Prints for each fault
  * where its service stands among the suspects, and the shares of faults whose service is the first (AS@1) or among the
- * first three (AS@3).
+ * first three (AS@3). `--evidence` prints what speaks for each first one.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { openStore } from "../engine/index.ts";
-import { baselineMsDefault, type Investigation, investigate } from "../server/index.ts";
+import { baselineMsDefault, describeSuspect, type Investigation, investigate } from "../server/index.ts";
 import { formatTable, makeRightColumns } from "./terminal/table.ts";
 
 interface Fault {
@@ -30,10 +30,11 @@ interface Case {
 
 const windowMs = 180_000;
 const root = join(import.meta.dirname, "..");
-const days = process.argv.slice(2);
-if (days.length === 0 || days.includes("--help")) {
-  console.log("Usage: node bench/investigations.ts DIR…");
-  process.exit(days.length === 0 ? 2 : 0);
+const words = process.argv.slice(2);
+const days = words.filter((word) => !word.startsWith("--"));
+if (days.length === 0) {
+  console.log("Usage: node bench/investigations.ts [--evidence] DIR…");
+  process.exit(words.includes("--help") ? 0 : 2);
 }
 for (const day of days) await evaluateDay(day);
 
@@ -50,8 +51,8 @@ async function evaluateDay(day: string): Promise<void> {
 }
 
 async function load(dir: string, signal: string, file: string): Promise<void> {
-  const words = ["server/main.ts", "ingest", file, "--signal", signal, "--direct", "--data", dir];
-  const child = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const command = ["server/main.ts", "ingest", file, "--signal", signal, "--direct", "--data", dir];
+  const child = spawn(process.execPath, command, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
   child.stderr.resume();
   // Some samples of a day may be refused: those that lie in the future.
   await once(child, "exit");
@@ -68,10 +69,16 @@ async function investigateAll(dir: string, faults: readonly Fault[]): Promise<Ca
     const service = pod.replace(/-[0-9a-f]{6,10}-[a-z0-9]{5}$/, "");
     const place = 1 + found.suspects.findIndex((each) => each.service.split("/").at(-1) === service);
     console.log(`${place || "–"}  ${type} in ${service}: ${describe(found)}`);
+    if (words.includes("--evidence")) printEvidence(found);
     cases.push({ type, place, ms });
   }
   await store.close();
   return cases;
+}
+
+function printEvidence({ suspects: [first] }: Investigation): void {
+  if (first === undefined) return;
+  for (const { sentence, query } of describeSuspect(first)) console.log(`     ${sentence}\n       ${query}`);
 }
 
 function describe({ suspects, spans, logs }: Investigation): string {

@@ -6,6 +6,7 @@
 export { Alerting } from "./alerts/alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";
 export type { BodyFormat, DecodedBody } from "./ingest/decode-task.ts";
+export { describeSuspect } from "./investigate/evidence.ts";
 export { baselineMsDefault, type Investigation, investigate } from "./investigate/investigate.ts";
 export { makeRuleSet } from "./kubernetes/gateway/rule-set.ts";
 export { filterProtobuf } from "./kubernetes/gateway/wire/wire-filter.ts";

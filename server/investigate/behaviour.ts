@@ -12,7 +12,7 @@ interface Feature {
 }
 
 /** A feature of invocations that is more or less frequent than usual. */
-interface BehaviourChange {
+export interface BehaviourChange {
   service: string;
   caller: string;
   operation: string;

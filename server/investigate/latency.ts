@@ -6,7 +6,7 @@ import { deviationByMad, medianOf, quantileOf, sorted } from "./statistics.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** Time that takes longer than usual: of an operation by itself, or on the way between two services. */
-interface LatencyChange {
+export interface LatencyChange {
   kind: "self" | "gap";
   service: string;
   operation: string;

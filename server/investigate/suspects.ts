@@ -39,7 +39,7 @@ export function rankSuspects({ behaviour, latency, saturation }: Evidence): Susp
       const own = {
         behaviour: behaviour.find((each) => each.service === service),
         latency: latency.find((each) => each.service === service),
-        saturation: saturation.find((each) => each.service === service),
+        saturation: saturation.find((each) => each.service === service && each.surprise > cpuRamp.low),
       };
       const parts = {
         behaviour: rampOf(own.behaviour?.score ?? 0, behaviourRamp.low, behaviourRamp.high),

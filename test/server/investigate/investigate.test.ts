@@ -4,7 +4,8 @@ import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
-import { baselineMsDefault, investigate } from "../../../server/index.ts";
+import { queryTimeseries, searchLogs, searchSpans } from "../../../query/index.ts";
+import { baselineMsDefault, describeSuspect, investigate } from "../../../server/index.ts";
 import { ingest, lines, startServer } from "../running.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -144,6 +145,14 @@ describe(`a shop of three services (SVC_SEED=${seed})`, () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
+  /** Rows, or series, that a query finds. */
+  async function rowsOf(query: string, range: { startMs: number; endMs: number }): Promise<number> {
+    if (query.startsWith("max(")) return (await queryTimeseries(store, { query, ...range })).series.length;
+    const asked = { query, ...range, limit: 1 };
+    if (query.startsWith("traces")) return (await searchSpans(store, asked)).spans.length;
+    return (await searchLogs(store, asked)).rows.length;
+  }
+
   const look = (name: string) => {
     const startMs = startOf(name);
     return investigate(store, {
@@ -165,6 +174,12 @@ describe(`a shop of three services (SVC_SEED=${seed})`, () => {
     expect(suspects[0]?.service).toBe(nameOf(service));
     expect(suspects[0]!.kind).toMatch(kind);
     expect(suspects[0]!.score).toBeGreaterThan(0.1);
+    for (const { sentence, query } of describeSuspect(suspects[0]!)) {
+      expect([sentence, /\bundefined\b|NaN/.test(sentence)]).toEqual([sentence, false]);
+      const range = { startMs: startOf(name), endMs: startOf(name) + windowMs };
+      const rows = await rowsOf(query, range);
+      expect([query, rows > 0]).toEqual([query, true]);
+    }
     // Nobody else is as suspicious.
     expect(suspects[1]?.score ?? 0).toBeLessThan(suspects[0]!.score);
   });
