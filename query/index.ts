@@ -34,7 +34,14 @@ export {
   type ServiceMapQuery,
   type ServiceMapStore,
 } from "./graph/service-map.ts";
-export { readSpanGraph, type SpanGraph, type SpanGraphStore, type TextColumn } from "./graph/span-graph.ts";
+export {
+  joinSpans,
+  readSpans,
+  type SpanColumns,
+  type SpanGraph,
+  type SpanGraphStore,
+  type TextColumn,
+} from "./graph/span-graph.ts";
 export type { HashColumn } from "./graph/span-table.ts";
 export {
   type DurationHistogram,

@@ -104,7 +104,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     search: ["access", "api", "control", "throttle", "metrics", "model", "storage", "text"],
     notify: ["access", "api", "control", "throttle", "metrics", "model", "storage"],
     alerts: ["access", "api", "control", "throttle", "metrics", "model", "notify", "search", "storage"],
-    investigate: ["access"],
+    investigate: ["access", "api", "search", "throttle"],
     operations: ["access", "api", "control", "throttle", "metrics", "model", "storage"],
     page: ["api", "throttle"],
     kubernetes: ["api", "control", "ingest", "metrics", "model", "text", "throttle"],

@@ -6,7 +6,7 @@ import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { CallGroups, type CallStatistics } from "./call-statistics.ts";
-import { idReads, readSpanGraph, type SpanGraph, type TextColumn } from "./span-graph.ts";
+import { idReads, joinSpans, readSpans, type SpanGraph, type TextColumn } from "./span-graph.ts";
 import type { HashColumn, SpanTable } from "./span-table.ts";
 
 /** The part of a store that a service map needs. */
@@ -88,7 +88,7 @@ export async function queryServiceMap(
     plan.steps,
     idReads.map(({ field }) => field as Field),
   );
-  const spans = await readSpans(store, { range, steps, limits: remaining() });
+  const spans = await readFoundSpans(store, { range, steps, limits: remaining() });
   const map = new MapBuilder(spans);
   await map.addSpans(work);
   if (spans.rows > 0) map.addClients(await readClients(store, range, remaining()));
@@ -149,15 +149,17 @@ interface SpanQuery {
   limits: QueryLimits;
 }
 
-async function readSpans(store: ServiceMapStore, { range, steps, limits }: SpanQuery): Promise<Spans> {
+async function readFoundSpans(store: ServiceMapStore, { range, steps, limits }: SpanQuery): Promise<Spans> {
   const { fromNs, toNs } = toRangeNs(range.startMs, range.endMs);
   const rowsMax = spansMax * 2;
-  const [graph, found] = await Promise.all([
-    readSpanGraph(store, { fromNs: fromNs - marginNs, toNs, rowsMax }, limits),
+  const startedAtMs = performance.now();
+  const [all, found] = await Promise.all([
+    readSpans(store, { fromNs: fromNs - marginNs, toNs, rowsMax }, limits),
     steps.length === 0
       ? undefined
       : store.readColumns({ signal: "traces", fromNs, toNs, steps, columns: idReads, rowsMax }, limits),
   ]);
+  const graph = await joinSpans(all, deductElapsedTime(startedAtMs, limits));
   const isFound =
     found === undefined
       ? markSince(graph.startNs, Number(marginNs))

@@ -1,5 +1,5 @@
 import type { ColumnData, ColumnRead, QueryLimits, Store } from "../../engine/index.ts";
-import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
+import { WorkDeadline } from "../time/deadline.ts";
 import type { TimeRangeNs } from "../time/range.ts";
 import { findParents, type HashColumn, SpanTable } from "./span-table.ts";
 
@@ -9,8 +9,8 @@ export type TextColumn = Extract<ColumnData, { as: "text" }>;
 /** The part of a store that a graph of spans needs. */
 export type SpanGraphStore = Pick<Store, "readColumns">;
 
-/** The spans of a range as columns, in no defined order, each with its parent. */
-export interface SpanGraph {
+/** The spans of a range as columns, in no defined order. Plain data, which may go to another thread. */
+export interface SpanColumns {
   rows: number;
   /** Nanoseconds since the start of the range. */
   startNs: Float64Array;
@@ -19,7 +19,14 @@ export interface SpanGraph {
   services: TextColumn;
   names: TextColumn;
   statuses: TextColumn;
+  /** Hashes of the ids of each span's trace, of its own, and of its parent. */
   traces: HashColumn;
+  ids: HashColumn;
+  parentIds: HashColumn;
+}
+
+/** Spans, each with its parent. */
+export interface SpanGraph extends SpanColumns {
   /** The row of each span's parent; -1 where it has none, or none in the range. */
   parents: Int32Array;
   /** Finds spans by the hashes of their ids. */
@@ -42,19 +49,15 @@ const spanReads = [
   read("duration_ms", "number"),
 ];
 
-/**
- * Reads the spans of a range and joins each with its parent. Throws Failure "limit" where there are more than
- * `rowsMax`, and what the store throws.
- */
-export async function readSpanGraph(
+/** Reads the spans of a range. Throws Failure "limit" where there are more than `rowsMax`, and what the store throws. */
+export async function readSpans(
   store: SpanGraphStore,
   { fromNs, toNs, rowsMax }: TimeRangeNs & { rowsMax: number },
   limits?: QueryLimits,
-): Promise<SpanGraph> {
-  const startedAtMs = performance.now();
+): Promise<SpanColumns> {
   const all = await store.readColumns(
     { signal: "traces", fromNs, toNs, steps: [], columns: spanReads, rowsMax },
-    deductElapsedTime(startedAtMs, limits),
+    limits,
   );
   const [traces, ids, parentIds, services, names, statuses, durations] = all.columns as [
     HashColumn,
@@ -65,11 +68,16 @@ export async function readSpanGraph(
     TextColumn,
     Extract<ColumnData, { as: "number" }>,
   ];
-  const work = new WorkDeadline(startedAtMs, limits);
-  const table = await SpanTable.of(traces, ids, work);
-  const parents = await findParents(table, traces, parentIds, work);
   return {
     ...{ rows: all.rows, startNs: all.timeNs, durationsMs: durations.values },
-    ...{ services, names, statuses, traces, parents, table },
+    ...{ services, names, statuses, traces, ids, parentIds },
   };
+}
+
+/** Joins each span with its parent, in turns. Throws Failure "deadline" or "cancelled". */
+export async function joinSpans(columns: SpanColumns, limits?: QueryLimits): Promise<SpanGraph> {
+  const work = new WorkDeadline(performance.now(), limits);
+  const { traces, ids, parentIds } = columns;
+  const table = await SpanTable.of(traces, ids, work);
+  return { ...columns, table, parents: await findParents(table, traces, parentIds, work) };
 }

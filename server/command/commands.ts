@@ -6,6 +6,7 @@ import { exportManifests } from "./export-manifests.ts";
 import { exporter } from "./exporter.ts";
 import type { Command, Flags } from "./flags/flag.ts";
 import { ingest } from "./ingest.ts";
+import { investigate } from "./investigate.ts";
 import { kubernetes } from "./kubernetes.ts";
 import { query } from "./query.ts";
 import { restore } from "./restore.ts";
@@ -20,6 +21,7 @@ export const commands: readonly Command<Flags>[] = [
   ingest,
   query,
   tail,
+  investigate,
   stats,
   alerts,
   token,

@@ -2,11 +2,9 @@
 
 import type { QueryLimits } from "../../engine/index.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
-import { findBehaviour } from "./behaviour.ts";
-import { findInvocations } from "./invocations.ts";
-import { findLatency } from "./latency.ts";
+import { runAnalysis } from "./analysis-thread.ts";
 import { findSaturation } from "./saturation.ts";
-import { rankSuspects, type Suspect } from "./suspects.ts";
+import type { Suspect } from "./suspects.ts";
 import { type Incident, readTelemetry } from "./telemetry.ts";
 
 /** What an investigation found. */
@@ -21,22 +19,20 @@ export interface Investigation {
 /** The time before a window that shows what is usual. */
 export const baselineMsDefault = 3_600_000;
 
-/** Compares a window with the time before it. Throws what the store throws. */
+/** Compares a window with the time before it. Throws what the store throws, and Failure as `runAnalysis`. */
 export async function investigate(
   store: SearchableStore,
   incident: Incident,
-  limits?: QueryLimits,
+  limits: QueryLimits = {},
 ): Promise<Investigation> {
+  const startedAtMs = performance.now();
   const [telemetry, saturation] = await Promise.all([
     readTelemetry(store, incident, limits),
     findSaturation(store, incident, limits),
   ]);
-  const invocations = findInvocations(telemetry.spans, telemetry.timeline);
-  const behaviour = findBehaviour(telemetry, invocations);
-  const latency = findLatency(telemetry, invocations);
-  return {
-    suspects: rankSuspects({ behaviour, latency, saturation }),
-    spans: telemetry.spans.rows,
-    logs: telemetry.logs.rows,
-  };
+  const [spans, logs] = [telemetry.spans.rows, telemetry.logs.rows];
+  const { deadlineMs } = limits;
+  const left = deadlineMs === undefined ? {} : { deadlineMs: deadlineMs - (performance.now() - startedAtMs) };
+  const suspects = await runAnalysis({ telemetry, saturation }, { ...limits, ...left });
+  return { suspects, spans, logs };
 }

@@ -1,7 +1,14 @@
 /** What an investigation reads of a window and of the time before it. */
 
 import type { ColumnRead, QueryLimits } from "../../engine/index.ts";
-import { type HashColumn, readSpanGraph, type SpanGraph, type TextColumn } from "../../query/index.ts";
+import {
+  type HashColumn,
+  joinSpans,
+  readSpans,
+  type SpanColumns,
+  type SpanGraph,
+  type TextColumn,
+} from "../../query/index.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
 
 /** The window that is investigated, and what is usual: the time before it. Whole milliseconds since the epoch. */
@@ -31,6 +38,13 @@ export interface Timeline {
   chunks: number;
   /** The chunk of a time in nanoseconds since the start of the baseline; -1 behind the incident. */
   chunkOf(ns: number): number;
+}
+
+/** What was read, as plain data: it goes to the thread that analyses it. */
+export interface TelemetryColumns {
+  incident: Incident;
+  spans: SpanColumns;
+  logs: LogColumns;
 }
 
 export interface Telemetry {
@@ -69,13 +83,13 @@ export async function readTelemetry(
   store: SearchableStore,
   incident: Incident,
   limits?: QueryLimits,
-): Promise<Telemetry> {
+): Promise<TelemetryColumns> {
   const range = {
     fromNs: BigInt(incident.baselineMs) * BigInt(nsPerMs),
     toNs: BigInt(incident.endMs) * BigInt(nsPerMs),
   };
   const [spans, found] = await Promise.all([
-    readSpanGraph(store, { ...range, rowsMax }, limits),
+    readSpans(store, { ...range, rowsMax }, limits),
     store.readColumns({ signal: "logs", ...range, steps: [], columns: logReads, rowsMax }, limits),
   ]);
   const [traces, ids, services, templates, levels] = found.columns as [
@@ -86,8 +100,12 @@ export async function readTelemetry(
     TextColumn,
   ];
   return {
-    timeline: makeTimeline(incident),
-    spans,
+    ...{ incident, spans },
     logs: { rows: found.rows, timeNs: found.timeNs, spans: ids, traces, services, templates, levels },
   };
+}
+
+/** Joins what was read. */
+export async function joinTelemetry({ incident, spans, logs }: TelemetryColumns): Promise<Telemetry> {
+  return { timeline: makeTimeline(incident), spans: await joinSpans(spans), logs };
 }

@@ -74,6 +74,7 @@ const bodies: Record<string, unknown> = {
   },
   "POST /api/v1/query/durations": { startTime: 0, endTime: 1 },
   "POST /api/v1/query/service-map": { startTime: 0, endTime: 1 },
+  "POST /api/v1/investigations": { startTime: 0, endTime: 1 },
   "POST /api/v1/query/visible": { groups: ["a"], startTime: 0, endTime: 1 },
   "POST /api/v1/alerts/preview": { alert, startTime: 0, endTime: 600_000 },
   "POST /api/v1/environments/create": { environment: { name: "another" } },

@@ -54,6 +54,7 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   ...["profiles", "kubernetes_resources", "around"].map(
     (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,
   ),
+  [readers, "POST", "/api/v1/investigations"],
   [readers, "GET", "/api/v1/query/tail"],
   [readers, "GET", "/api/v1/query/export"],
   [readers, "GET", "/api/v1/traces/{traceId}"],

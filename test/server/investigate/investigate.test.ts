@@ -1,12 +1,13 @@
 /** Investigations of a small shop whose faults are known. */
 
-import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStore, type Store } from "../../../engine/index.ts";
+import type { Store } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { queryTimeseries, searchLogs, searchSpans } from "../../../query/index.ts";
 import { baselineMsDefault, describeSuspect, investigate } from "../../../server/index.ts";
-import { ingest, lines, startServer } from "../running.ts";
+import { runSvc } from "../command/program.ts";
+import { ask } from "../control/asking.ts";
+import { ingest, lines, type Running, startServer } from "../running.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const hourMs = 3_600_000;
@@ -121,13 +122,13 @@ class Shop {
 }
 
 describe(`a shop of three services (SVC_SEED=${seed})`, () => {
+  let server: Running;
   let store: Store;
-  let dir: string;
   beforeAll(async () => {
     const shop = new Shop();
     for (const [name, fault] of Object.entries(faults)) shop.run(name, fault);
-    const server = await startServer();
-    dir = server.dir;
+    server = await startServer({ queryDeadlineMs: 20_000 });
+    store = server.service.store;
     for (const [signal, rows] of [
       ["logs", shop.logs],
       ["spans", shop.spans],
@@ -137,13 +138,8 @@ describe(`a shop of three services (SVC_SEED=${seed})`, () => {
         const part = rows.slice(at, at + 20_000);
         expect((await ingest(server, lines(part), {}, signal)).json.accepted).toBe(part.length);
       }
-    await server.service.close();
-    store = await openStore({ dir, threads: 1 });
   }, 60_000);
-  afterAll(async () => {
-    await store.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  afterAll(() => server.stop());
 
   /** Rows, or series, that a query finds. */
   async function rowsOf(query: string, range: { startMs: number; endMs: number }): Promise<number> {
@@ -200,5 +196,48 @@ describe(`a shop of three services (SVC_SEED=${seed})`, () => {
       baselineMs: startMs - hourMs,
     });
     expect(found).toEqual({ suspects: [], spans: 0, logs: 0 });
+  });
+
+  test("a request gets the suspects with their evidence, and mistakes name their field", async () => {
+    const startTime = startOf("errors in stock");
+    const range = { startTime, endTime: startTime + windowMs - 1 };
+    const { status, json } = await ask<{
+      suspects: {
+        service: string;
+        kind: string;
+        score: number;
+        evidence: { sentence: string; query: string }[];
+      }[];
+      field?: string;
+    }>(server, "POST", "/investigations", range);
+    expect([status, json.suspects[0]!.service]).toEqual([200, nameOf("stock")]);
+    expect(json.suspects[0]!.evidence.map(({ sentence }) => sentence).join()).toMatch(/log the error/);
+    const quiet = startOf("nothing");
+    const nothing = { startTime: quiet, endTime: quiet + windowMs - 1 };
+    expect((await ask(server, "POST", "/investigations", nothing)).json).toMatchObject({
+      ...nothing,
+      suspects: [],
+    });
+    const long = await ask(server, "POST", "/investigations", { ...range, endTime: startTime + hourMs });
+    expect([long.status, long.json.field]).toEqual([400, "endTime"]);
+    const turned = await ask(server, "POST", "/investigations", { startTime, endTime: startTime - 1 });
+    expect([turned.status, turned.json.field]).toEqual([400, "startTime"]);
+  });
+
+  test("svc investigate prints them", async () => {
+    const at = (ms: number) => new Date(ms).toISOString();
+    const look = (name: string, ...more: string[]) => {
+      const window = ["--from", at(startOf(name)), "--to", at(startOf(name) + windowMs - 1)];
+      return runSvc(["investigate", ...window, "--url", server.url, "--token", server.adminToken, ...more]);
+    };
+    const { code, out, err } = await look("errors in stock");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(
+      /^1\. \/k8s\/shop\/stock: code, 0\.\d\d\n {3}\d+ % of the calls of .* log the error \w+, where 0 % is usual\n {5}logs\{/,
+    );
+    expect(JSON.parse((await look("errors in stock", "--json")).out).suspects[0].service).toBe(
+      nameOf("stock"),
+    );
+    expect((await look("nothing")).out).toMatch(/^Nothing differs from the hour before\./);
   });
 });

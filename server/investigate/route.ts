@@ -1,0 +1,60 @@
+/** POST /api/v1/investigations: which service causes what happens in a window. */
+
+import * as z from "zod";
+import { defineRoute } from "../api/define-route.ts";
+import { jsonReply, type Route } from "../api/route.ts";
+import { range, rangedBody } from "../search/search-body.ts";
+import type { Searches } from "../search/searches.ts";
+import { makeFieldRefusal } from "../throttle/refusal.ts";
+import { describeSuspect } from "./evidence.ts";
+import { baselineMsDefault, investigate } from "./investigate.ts";
+
+/** A longer window hides what began within it. */
+const windowMsMax = 3_600_000;
+const suspectsMax = 5;
+/** Weaker evidence is of the noise that is always there. */
+const scoreMin = 0.1;
+
+export function investigationRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/investigations",
+    summary: "Says which service causes what happens in a window, compared with the hour before",
+    body: rangedBody(range),
+    response: z.strictObject({
+      startTime: z.int(),
+      endTime: z.int(),
+      suspects: z.array(
+        z.strictObject({
+          service: z.string(),
+          kind: z.enum(["code", "exception", "latency", "network", "cpu"]),
+          score: z.number(),
+          evidence: z.array(z.strictObject({ sentence: z.string(), query: z.string() })),
+        }),
+      ),
+      spans: z.int(),
+      logs: z.int(),
+    }),
+    handle: (input) => {
+      const { startTime, endTime } = input.body;
+      if (endTime - startTime >= windowMsMax)
+        throw makeFieldRefusal("endTime", "must be less than an hour after startTime");
+      return searches.run(input, async (store, limits) => {
+        const incident = {
+          ...{ startMs: startTime, endMs: endTime + 1 },
+          baselineMs: Math.max(0, startTime - baselineMsDefault),
+        };
+        const { suspects, spans, logs } = await investigate(store, incident, limits);
+        const named = suspects
+          .filter(({ score }) => score >= scoreMin)
+          .slice(0, suspectsMax)
+          .map((suspect) => {
+            const { service, kind, score } = suspect;
+            return { service, kind, score, evidence: describeSuspect(suspect) };
+          });
+        return jsonReply({ startTime, endTime, suspects: named, spans, logs });
+      });
+    },
+  });
+}
