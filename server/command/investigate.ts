@@ -18,13 +18,15 @@ const flags = {
   ...serverFlags,
 } as const;
 
+interface Evidence {
+  sentence: string;
+  query: string;
+  message?: string;
+  traceId?: string;
+}
+
 interface Answer {
-  suspects: {
-    service: string;
-    kind: string;
-    score: number;
-    evidence: { sentence: string; query: string }[];
-  }[];
+  suspects: { service: string; kind: string; score: number; evidence: Evidence[] }[];
   spans: number;
   logs: number;
 }
@@ -55,7 +57,12 @@ function describe({ suspects, spans, logs }: Answer): string[] {
   return [
     ...suspects.flatMap(({ service, kind, score, evidence }, i) => [
       `${i + 1}. ${service === "" ? "(no service name)" : service}: ${kind}, ${score.toFixed(2)}`,
-      ...evidence.flatMap(({ sentence, query }) => [`   ${sentence}`, `     ${query}`]),
+      ...evidence.flatMap(({ sentence, query, message, traceId }) => [
+        `   ${sentence}`,
+        `     ${query}`,
+        ...(message === undefined ? [] : [`     e.g. ${message}`]),
+        ...(traceId === undefined ? [] : [`     trace ${traceId}`]),
+      ]),
     ]),
     read,
   ];

@@ -7,6 +7,7 @@ import { range, rangedBody } from "../search/search-body.ts";
 import type { Searches } from "../search/searches.ts";
 import { makeFieldRefusal } from "../throttle/refusal.ts";
 import { describeSuspect } from "./evidence.ts";
+import { addExample } from "./examples.ts";
 import { baselineMsDefault, investigate } from "./investigate.ts";
 
 /** A longer window hides what began within it. */
@@ -30,7 +31,14 @@ export function investigationRoute(searches: Searches): Route {
           service: z.string(),
           kind: z.enum(["code", "exception", "latency", "network", "cpu"]),
           score: z.number(),
-          evidence: z.array(z.strictObject({ sentence: z.string(), query: z.string() })),
+          evidence: z.array(
+            z.strictObject({
+              sentence: z.string(),
+              query: z.string(),
+              message: z.string().optional(),
+              traceId: z.string().optional(),
+            }),
+          ),
         }),
       ),
       spans: z.int(),
@@ -46,13 +54,14 @@ export function investigationRoute(searches: Searches): Route {
           baselineMs: Math.max(0, startTime - baselineMsDefault),
         };
         const { suspects, spans, logs } = await investigate(store, incident, limits);
-        const named = suspects
-          .filter(({ score }) => score >= scoreMin)
-          .slice(0, suspectsMax)
-          .map((suspect) => {
+        const strong = suspects.filter(({ score }) => score >= scoreMin).slice(0, suspectsMax);
+        const named = await Promise.all(
+          strong.map(async (suspect) => {
             const { service, kind, score } = suspect;
-            return { service, kind, score, evidence: describeSuspect(suspect) };
-          });
+            const shown = describeSuspect(suspect).map((each) => addExample(store, each, incident, limits));
+            return { service, kind, score, evidence: await Promise.all(shown) };
+          }),
+        );
         return jsonReply({ startTime, endTime, suspects: named, spans, logs });
       });
     },

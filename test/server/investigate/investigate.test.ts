@@ -206,12 +206,17 @@ describe(`a shop of three services (SVC_SEED=${seed})`, () => {
         service: string;
         kind: string;
         score: number;
-        evidence: { sentence: string; query: string }[];
+        evidence: { sentence: string; query: string; message?: string; traceId?: string }[];
       }[];
       field?: string;
     }>(server, "POST", "/investigations", range);
     expect([status, json.suspects[0]!.service]).toEqual([200, nameOf("stock")]);
-    expect(json.suspects[0]!.evidence.map(({ sentence }) => sentence).join()).toMatch(/log the error/);
+    const [strongest] = json.suspects[0]!.evidence;
+    expect(strongest!.sentence).toMatch(/log the error/);
+    expect(strongest!.message).toMatch(/^stock cannot do it: code \d$/);
+    const around = `startTime=${startTime - minuteMs}&endTime=${range.endTime + minuteMs}`;
+    const path = `/traces/${strongest!.traceId}?${around}`;
+    expect((await ask<{ services: string[] }>(server, "GET", path)).json.services).toContain(nameOf("stock"));
     const quiet = startOf("nothing");
     const nothing = { startTime: quiet, endTime: quiet + windowMs - 1 };
     expect((await ask(server, "POST", "/investigations", nothing)).json).toMatchObject({
