@@ -1,6 +1,6 @@
 /** `node server/page/build.ts`: builds the page into `dist/page`, where `svc serve` reads it. */
 
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
@@ -27,7 +27,8 @@ const leaveOutServer: Plugin = {
   },
 };
 
-await rm(pageFolder, { recursive: true, force: true });
+/** Names of the files that this build has written. */
+const written = new Set<string>();
 await mkdir(pageFolder, { recursive: true });
 const { metafile, outputFiles } = await build({
   absWorkingDir: root,
@@ -52,8 +53,12 @@ const files: PageFile[] = [];
 for (const { path, contents } of outputFiles) files.push(await writeAsset(basename(path), contents));
 const icon = await readFile(join(client, "icon.svg"));
 files.push(await writeAsset("icon.svg", icon));
-await writeFile(join(pageFolder, "index.html"), documentOf(metafile));
-await writeFile(join(pageFolder, pageListName), `${JSON.stringify(files, null, 2)}\n`);
+await put("index.html", documentOf(metafile));
+await put(pageListName, `${JSON.stringify(files, null, 2)}\n`);
+for (const name of await readdir(pageFolder)) {
+  // Those that begin with a dot belong to a build that runs at the same time.
+  if (!written.has(name) && !name.startsWith(".")) await rm(join(pageFolder, name), { force: true });
+}
 const bytes = files.reduce((sum, file) => sum + file.gzipBytes, 0);
 console.log(`built the page: ${files.length} files, ${(bytes / 1_000).toFixed(0)} kB with gzip`);
 
@@ -69,10 +74,18 @@ function refuseForeignImports({ outputs }: Metafile): void {
 /** Writes a file as it is and compressed. */
 async function writeAsset(name: string, contents: Uint8Array): Promise<PageFile> {
   const zipped = await promisify(gzip)(contents, { level: 9 });
-  await writeFile(join(pageFolder, name), contents);
-  await writeFile(join(pageFolder, `${name}.gz`), zipped);
-  await writeFile(join(pageFolder, `${name}.br`), await promisify(brotliCompress)(contents));
+  await put(name, contents);
+  await put(`${name}.gz`, zipped);
+  await put(`${name}.br`, await promisify(brotliCompress)(contents));
   return { name, contentType: contentTypes[extname(name)]!, gzipBytes: zipped.length };
+}
+
+/** Writes a file in one step: a server that starts meanwhile finds the page whole, as it was or as it is. */
+async function put(name: string, contents: Uint8Array | string): Promise<void> {
+  const unfinished = join(pageFolder, `.${name}.${process.pid}`);
+  await writeFile(unfinished, contents);
+  await rename(unfinished, join(pageFolder, name));
+  written.add(name);
 }
 
 function documentOf({ outputs }: Metafile): string {
