@@ -1,7 +1,7 @@
 /**
- * Disk space for a commit of LMDB, reserved before the commit begins. LMDB itself must not meet a full disk: lmdb-js
- * (3.5.6) then writes its error message past the end of the memory allocated for it (`malloc(100)` in
- * `mdb_page_flush`), which may end the process.
+ * Disk space for a commit of LMDB, reserved before the commit begins. LMDB itself must not meet a full disk, or one
+ * that takes no writes: lmdb-js (3.5.6) then writes its error message past the end of the memory allocated for it
+ * (`malloc(100)` in `mdb_page_flush`), which may end the process.
  *
  * The reservation is zeros written after the file's last page. It is not reliable on a file system that stores zeros as
  * holes or that copies on write. A large commit writes no zeros where the file system has far more space than it needs:
@@ -73,21 +73,29 @@ export class CommitReservation {
     this.#reservedEndBytes = this.#dataEndBytes;
   }
 
-  /** Reserves that many pages. Throws the system's error (`ENOSPC`, …) and then leaves the file as it was. */
+  /**
+   * Reserves that many pages, at least one, and writes to the file even where they are reserved already: a file system
+   * that takes no writes is found here. Throws the system's error (`ENOSPC`, `EROFS`, …) and then leaves the file as
+   * it was.
+   */
   async reserve(pages: number): Promise<void> {
     const before = this.#fileBytes();
     const end = this.#dataEndBytes + pages * this.#pageBytes;
     try {
-      if (end - before <= zeros.length) {
+      if (end <= before) {
+        writeSync(this.#fd, zeros, 0, 1, before - 1);
+      } else if (end - before <= zeros.length) {
         for (let at = before; at < end; ) at += writeSync(this.#fd, zeros, 0, end - at, at);
       } else if (end - before <= writtenBytes || !this.#hasPlenty(end - before)) {
         for (let at = before; at < end; ) {
           const length = Math.min(zeros.length, end - at);
           at += (await writeAsync(this.#fd, zeros, 0, length, at)).bytesWritten;
         }
+      } else {
+        writeSync(this.#fd, zeros, 0, 1, before);
       }
     } catch (error) {
-      ftruncateSync(this.#fd, before);
+      this.#shrinkTo(before);
       throw error;
     }
     this.#reservedEndBytes = Math.max(before, end);
