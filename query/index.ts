@@ -25,6 +25,7 @@ export {
 } from "./editing/filter-edit.ts";
 export { highlightQuery, type PieceKind, type QueryPiece } from "./editing/highlight.ts";
 export { findMistake, type QueryMistake } from "./editing/mistake.ts";
+export { readFoundTraces } from "./graph/found-traces.ts";
 export {
   type MappedEdge,
   type MappedService,
