@@ -6,8 +6,8 @@
 export { Alerting } from "./alerts/alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";
 export type { BodyFormat, DecodedBody } from "./ingest/decode-task.ts";
-export { describeSuspect } from "./investigate/evidence.ts";
-export { baselineMsDefault, type Investigation, investigate } from "./investigate/investigate.ts";
+export { windowOfFires } from "./investigate/incident-window.ts";
+export { investigate, investigateFires } from "./investigate/investigate.ts";
 export { makeRuleSet } from "./kubernetes/gateway/rule-set.ts";
 export { filterProtobuf } from "./kubernetes/gateway/wire/wire-filter.ts";
 export { Metrics } from "./metrics/metrics.ts";

@@ -8,7 +8,7 @@ import { type ControlSettings, controlPart } from "./control/part.ts";
 import { type HttpSettings, httpPart } from "./http/part.ts";
 import { type IngestSettings, ingestPart } from "./ingest/part.ts";
 import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
-import { investigatePart } from "./investigate/part.ts";
+import { type InvestigateSettings, investigatePart } from "./investigate/part.ts";
 import { type KubernetesSettings, kubernetesHubPart } from "./kubernetes/hub/part.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
@@ -26,6 +26,7 @@ export interface ServiceSettings
     IngestSettings,
     NotifyPartSettings,
     AlertsSettings,
+    InvestigateSettings,
     OperationsSettings,
     HttpSettings,
     SearchSettings,
@@ -80,7 +81,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     // Behind `http`, so that they are closed first: tails and polls must end before the sockets wait for open answers.
     const search = parts.add(searchPart(settings, storage, control, metrics));
     parts.add(replayPart(alerts, search));
-    parts.add(investigatePart(search));
+    parts.add(investigatePart(settings, { storage, control, notify, alerts, search, metrics }));
     parts.add({ close: () => kubernetes.channel.close() });
     parts.add(serverAddressPart(settings.dataDir, () => formatUrl(host, http.port)));
     const syslog = parts.add(syslogPart(settings, ingest, metrics));

@@ -1,5 +1,7 @@
 /** Requests to the identity provider, and the bounded reading of what it answers. */
 
+import { parseJson } from "../text/json-text.ts";
+import { readResponseText } from "../text/response-text.ts";
 import { issuerAnswerBytesMax, issuerAnswerMsMax } from "./limits.ts";
 
 /** An answer of the identity provider. */
@@ -22,8 +24,9 @@ export async function askIssuer(
     headers: { Accept: "application/json", ...(init.headers as Record<string, string> | undefined) },
     signal: AbortSignal.timeout(answerMsMax),
   });
-  const text = await textOf(response, address);
-  const value = parse(text);
+  const tooLong = `${address} has more than ${issuerAnswerBytesMax} bytes`;
+  const text = await readResponseText(response, issuerAnswerBytesMax, tooLong);
+  const value = parseJson(text);
   if (typeof value === "object" && value !== null)
     return { status: response.status, value: value as Record<string, unknown> };
   if (response.status !== 200) throw new Error(`${address} answered ${response.status}`);
@@ -51,25 +54,4 @@ export function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message;
-}
-
-async function textOf(response: Response, address: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > issuerAnswerBytesMax)
-      throw new Error(`${address} has more than ${issuerAnswerBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** The value of a JSON text; undefined for another text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -9,7 +9,7 @@ import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
-import { investigationRequests } from "./investigation-requests.ts";
+import { InvestigationRequests } from "./investigation-requests.ts";
 import { defaultDelayMs } from "./limits.ts";
 import { QueryPlans } from "./query/query-shape.ts";
 import { SharedScans } from "./query/shared-scans.ts";
@@ -29,7 +29,7 @@ export interface AlertingOptions {
   store: Store;
   state: State;
   sources: AlertSources;
-  /** Are notified of fires, in addition to `investigationRequests`. */
+  /** Are notified of fires, in addition to the requests for investigations. */
   subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy: (instance: Pick<AlertEvent, "alertId" | "labels">) => string | undefined;
@@ -54,6 +54,7 @@ const beginMsMax = 100;
 /** The evaluator of a server's alerts, together with the loop that applies changes of the configuration to it. */
 export class Alerting {
   readonly evaluator: Evaluator;
+  readonly investigationRequests: InvestigationRequests;
   readonly #options: AlertingOptions;
   readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
@@ -72,6 +73,7 @@ export class Alerting {
     this.#options = options;
     const scans = new SharedScans(store, metrics);
     this.#scans = scans;
+    this.investigationRequests = new InvestigationRequests(state);
     const plans = new QueryPlans();
     this.evaluator = new Evaluator({
       state,
@@ -93,7 +95,7 @@ export class Alerting {
         const planned = { ...request, plan: plans.planOf(request.query) };
         return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
       },
-      subscribers: [investigationRequests(state), ...options.subscribers],
+      subscribers: [this.investigationRequests, ...options.subscribers],
       silencedBy: options.silencedBy,
       delayMs: defaultDelayMs,
       metrics,

@@ -181,6 +181,11 @@ export class Evaluator {
     return this.#records.fires(id);
   }
 
+  /** The stored fires of all alerts that began from `startMs` to before `endMs`, the oldest first. */
+  firesBetween(startMs: number, endMs: number): Fire[] {
+    return this.#records.firesBetween(startMs, endMs);
+  }
+
   /** A stored fire of an alert. */
   fireOf(alertId: string, fireId: string): Fire | undefined {
     const fire = this.#records.fire(fireId);

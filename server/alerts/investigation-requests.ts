@@ -3,32 +3,59 @@ import type { Json, State, StateChange } from "../../engine/index.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { investigationRequestsMax } from "./limits.ts";
 
-/** The requests, by the id of the fire. Whoever investigates reads them from here. */
+/** The requests, by the id of the fire. */
 const table = "investigation-requests";
 
+/** A fire that waits for its investigation. */
+export interface InvestigationRequest {
+  fireId: string;
+  alertId: string;
+  requestedAtMs: number;
+}
+
 /** The newest requests are kept, up to `investigationRequestsMax`. */
-export function investigationRequests(state: State): FireSubscriber {
-  const requestedAtMs = (value: Json) => (value as { requestedAtMs: number }).requestedAtMs;
-  const stored = state.list(table).toSorted((a, b) => requestedAtMs(a.value) - requestedAtMs(b.value));
+export class InvestigationRequests implements FireSubscriber {
+  readonly #state: State;
   /** Fire ids, the oldest first. */
-  const kept = new Set(stored.map(({ id }) => id));
-  return {
-    prepare: ({ firstSeen, nowMs }) => {
-      const changes = firstSeen
-        .filter(({ alert }) => alert?.investigateOnFire === true)
-        .map(({ fire: { id, alertId } }): StateChange => {
-          kept.add(id);
-          return { table, id, value: { fireId: id, alertId, requestedAtMs: nowMs } };
-        });
-      if (changes.length === 0) return { changes, stored: () => undefined };
-      // What a failed commit leaves behind is removed after the next start.
-      const removed = kept
-        .keys()
-        .take(Math.max(0, kept.size - investigationRequestsMax))
-        .map((id): StateChange => ({ table, id, value: undefined }))
-        .toArray();
-      for (const { id } of removed) kept.delete(id);
-      return { changes: [...changes, ...removed], stored: () => undefined };
-    },
-  };
+  readonly #kept: Set<string>;
+  #wake = (): void => undefined;
+
+  constructor(state: State) {
+    this.#state = state;
+    this.#kept = new Set(this.list().map(({ fireId }) => fireId));
+  }
+
+  /** The oldest first. */
+  list(): InvestigationRequest[] {
+    const all = this.#state.list(table).map(({ value }) => value as unknown as InvestigationRequest);
+    return all.sort((a, b) => a.requestedAtMs - b.requestedAtMs);
+  }
+
+  /** `wake` is called when requests have been stored. */
+  onStored(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  /** Deletes requests; to be stored with what became of them. */
+  removal(fireIds: readonly string[]): StateChange[] {
+    for (const id of fireIds) this.#kept.delete(id);
+    return fireIds.map((id) => ({ table, id, value: undefined }));
+  }
+
+  prepare({
+    firstSeen,
+    nowMs,
+  }: Parameters<FireSubscriber["prepare"]>[0]): ReturnType<FireSubscriber["prepare"]> {
+    const changes = firstSeen
+      .filter(({ alert }) => alert?.investigateOnFire === true)
+      .map(({ fire: { id, alertId } }): StateChange => {
+        this.#kept.add(id);
+        const request: InvestigationRequest = { fireId: id, alertId, requestedAtMs: nowMs };
+        return { table, id, value: request as unknown as Json };
+      });
+    if (changes.length === 0) return { changes, stored: () => undefined };
+    // What a failed commit leaves behind is removed after the next start.
+    const excess = this.#kept.keys().take(Math.max(0, this.#kept.size - investigationRequestsMax));
+    return { changes: [...changes, ...this.removal(excess.toArray())], stored: () => this.#wake() };
+  }
 }

@@ -8,6 +8,7 @@ import type { NotifyPart } from "../notify/part.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { Alerting } from "./alerting.ts";
 import type { Evaluator } from "./evaluator.ts";
+import type { InvestigationRequests } from "./investigation-requests.ts";
 import { alertRoutes } from "./routes.ts";
 
 export interface AlertsSettings {
@@ -17,6 +18,7 @@ export interface AlertsSettings {
 
 export interface AlertsPart extends Part {
   evaluator: Evaluator;
+  investigationRequests: InvestigationRequests;
   visibility: Visibility;
 }
 
@@ -41,6 +43,7 @@ export function alertsPart(
   });
   return {
     evaluator: alerting.evaluator,
+    investigationRequests: alerting.investigationRequests,
     visibility,
     routes: alertRoutes({ alerting, notifier, visibility }),
     run: () => alerting.run(),

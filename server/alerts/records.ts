@@ -61,6 +61,13 @@ export class AlertRecords {
     return all.filter((fire) => fire.alertId === alertId).sort((a, b) => b.firedAtMs - a.firedAtMs);
   }
 
+  /** The stored fires of all alerts that began from `startMs` to before `endMs`, the oldest first. */
+  firesBetween(startMs: number, endMs: number): Fire[] {
+    const all = this.#state.list(fireTable).map(({ value }) => value as unknown as Fire);
+    const found = all.filter(({ firedAtMs }) => firedAtMs >= startMs && firedAtMs < endMs);
+    return found.sort((a, b) => a.firedAtMs - b.firedAtMs);
+  }
+
   /** The stored transitions of an alert, the newest first. */
   history(alertId: string): Transition[] {
     return (this.#state.get(historyTable, alertId) ?? []) as unknown as Transition[];

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import type { Permission } from "../model/caller.ts";
+import { eventEnvelopes } from "../model/event.ts";
 import type { Route } from "./route.ts";
 
 type Member = Record<string, unknown>;
@@ -11,6 +12,8 @@ export interface OpenApi {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
   paths: Record<string, Record<string, Operation>>;
+  /** What the server sends, by the type of event. */
+  webhooks: Record<string, Member>;
   components: { schemas: Record<string, Member>; securitySchemes: Member };
 }
 
@@ -83,8 +86,23 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
     openapi: "3.1.0",
     info: { title: "svc", version: "1", description },
     paths,
+    webhooks: webhooksOf(schemas),
     components: { schemas, securitySchemes },
   };
+}
+
+function webhooksOf(schemas: Record<string, Member>): OpenApi["webhooks"] {
+  const entries = Object.entries(eventEnvelopes).map(([type, envelope]): [string, Member] => {
+    const content = { "application/json": { schema: jsonSchema(envelope, schemas) } };
+    const description = "2XX: taken; 410: switches the integration off; else the event is sent again";
+    const post = {
+      ...{ operationId: type, summary: `An event ${type}`, tags: ["webhooks"] },
+      requestBody: { required: true, content },
+      responses: { "2XX": { description } },
+    };
+    return [type, { post }];
+  });
+  return Object.fromEntries(entries);
 }
 
 function operationOf(route: Route, schemas: Record<string, Member>): Operation {

@@ -7,6 +7,7 @@ import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { kubernetesFlags, kubernetesSettings } from "./flags/kubernetes-flags.ts";
+import { modelFlags, modelSettings } from "./flags/model-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
 import { parseHostPort, parseInteger, parseTime } from "./flags/units.ts";
@@ -81,6 +82,7 @@ const flags = {
   ...admissionFlags,
   ...identityFlags,
   ...notifyFlags,
+  ...modelFlags,
   ...kubernetesFlags,
   "notify-restored": {
     ...switchFlag,
@@ -127,6 +129,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     ...admissionSettings(settings),
     ...identitySettings(settings),
     notify: notifySettings(settings),
+    ...modelSettings(settings),
     notifiesRestored: settings["notify-restored"],
     retentionAgeMs: settings.retention ?? undefined,
     retentionBeforeMs: settings["retention-before"] ?? undefined,

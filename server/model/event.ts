@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import type { Action } from "./alert.ts";
+import { investigationReport } from "./investigation.ts";
 
 export const eventTypes = ["alertFired", "alertResolved", "investigationCompleted"] as const;
 export type EventType = (typeof eventTypes)[number];
@@ -55,12 +56,11 @@ const alertEvent = z.object({
 
 export type AlertEvent = z.infer<typeof alertEvent>;
 
-/** What an investigation of a fire has found. */
+/** An investigation of a fire has found something. */
 const investigationEvent = z.object({
   ...fireFacts,
   type: z.literal("investigationCompleted"),
-  completedAtMs: z.int(),
-  summary: z.string(),
+  report: investigationReport,
 });
 
 export type InvestigationEvent = z.infer<typeof investigationEvent>;
@@ -76,16 +76,70 @@ export interface EventMessage<Event extends NotificationEvent = NotificationEven
   actions: readonly Action[];
 }
 
-/** The JSON form of every event. */
-export const eventEnvelope = z.strictObject({
-  id: z.string(),
-  type: z.enum(eventTypes),
-  version: z.literal("1.0.0"),
-  /** RFC 3339. */
-  timestamp: z.iso.datetime(),
-  title: z.string(),
-  message: z.string(),
-  data: z.record(z.string(), z.unknown()),
-});
+/** RFC 3339. */
+const timeText = z.iso.datetime();
 
-export type EventEnvelope = z.infer<typeof eventEnvelope>;
+/** `data` of every event: facts about its fire. */
+const sharedData = {
+  alertId: z.string(),
+  alertName: z.string(),
+  alertDescription: z.string(),
+  rule: z.string(),
+  state: z.enum(["firing", "resolved"]),
+  fireId: z.string().meta({ description: "The same from the begin of a fire to its end" }),
+  attributes: z.record(z.string(), z.string()).meta({ description: "Labels of the alert instance" }),
+  query: z.string(),
+  bucketSize: z.int().meta({ description: "Seconds" }),
+  firedAt: timeText,
+  breachingDatapoint: z.strictObject({ time: timeText, value: z.number().nullable() }),
+  late: z.boolean().meta({ description: "Sent much later than it happened, as after a stop" }),
+  deepLink: z.string(),
+};
+
+const alertData = z
+  .strictObject({
+    ...sharedData,
+    resolvedAt: timeText.nullable(),
+    resolveReason: resolveReason.nullable(),
+  })
+  .meta({ id: "AlertEventData" });
+
+const investigationCompletedData = z
+  .strictObject({ ...sharedData, ...investigationReport.shape })
+  .meta({ id: "InvestigationCompletedData" });
+
+function envelopeFor<Type extends EventType, Data extends z.ZodType>(type: Type, data: Data, id: string) {
+  return z
+    .strictObject({
+      id: z.string().meta({ description: "The same when the event is sent again" }),
+      type: z.literal(type),
+      version: z.literal("1.0.0"),
+      timestamp: timeText,
+      title: z.string(),
+      message: z.string(),
+      data,
+    })
+    .meta({ id });
+}
+
+/** The JSON form of each type of event. */
+export const eventEnvelopes = {
+  alertFired: envelopeFor("alertFired", alertData, "AlertFiredEvent"),
+  alertResolved: envelopeFor("alertResolved", alertData, "AlertResolvedEvent"),
+  investigationCompleted: envelopeFor(
+    "investigationCompleted",
+    investigationCompletedData,
+    "InvestigationCompletedEvent",
+  ),
+} as const;
+
+/** The JSON form in which an event is sent. */
+export interface EventEnvelope {
+  id: string;
+  type: EventType;
+  version: "1.0.0";
+  timestamp: string;
+  title: string;
+  message: string;
+  data: Record<string, unknown>;
+}

@@ -87,7 +87,7 @@ function failureOf({ message, code, responseCode = 0, syscall }: SendError): Out
 
 function textOf({ title, description, lines, link }: Message): string {
   const listed = lines.map((line) => `- ${line}`);
-  const parts = [title, description, listed.join("\n"), link];
+  const parts = [title, description, listed.join("\n"), link.url];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
@@ -98,6 +98,6 @@ function htmlOf({ title, description, lines, link, isResolved }: Message): strin
   return [
     `<h2 style="color:${colour}">${escapeMarkup(title)}</h2>`,
     `${about}<ul>${items}</ul>`,
-    `<p><a href="${escapeMarkup(link)}">Open the alert</a></p>`,
+    `<p><a href="${escapeMarkup(link.url)}">${link.text}</a></p>`,
   ].join("\n");
 }

@@ -11,7 +11,7 @@ export function envelopeOf(event: NotificationEvent, publicUrl: string): EventEn
     version: "1.0.0",
     timestamp: time(rules.atMs(event)),
     title: messageOf([event], publicUrl).title,
-    message: eventLine(event),
+    message: [eventLine(event), ...rules.details(event)].join("\n"),
     data: {
       alertId: event.alertId,
       alertName: event.alertName,

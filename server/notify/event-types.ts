@@ -2,6 +2,7 @@
 
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventType, InvestigationEvent, NotificationEvent } from "../model/event.ts";
+import type { InvestigationReport } from "../model/investigation.ts";
 
 interface EventRules<Event extends NotificationEvent> {
   /** Returns whether an action asks for events of this type. */
@@ -14,10 +15,16 @@ interface EventRules<Event extends NotificationEvent> {
   atMs(event: Event): number;
   /** Says what happened. Messages put the rule's name and the instance's labels before it. */
   text(event: Event): string;
+  /** Lines for people that follow the text of an event. */
+  details(event: Event): string[];
+  /** First character of a message's title, where messages have pictures. */
+  icon: string;
+  /** Where people read more. */
+  link: { text: string; pathOf(event: Event): string };
   /** Members that only events of this type have in `data` of the envelope. */
   data(event: Event): Readonly<Record<string, unknown>>;
-  /** What the event does to PagerDuty's incident; null: nothing. */
-  pagerDuty: "trigger" | "resolve" | null;
+  /** What the event does to PagerDuty's incident; `note`: it is added to the log of an open one. */
+  pagerDuty: "trigger" | "resolve" | "note";
   /** Events of the same time are sent in ascending order of this number. */
   order: number;
 }
@@ -27,11 +34,19 @@ type EventOf<Type extends EventType> = Type extends "investigationCompleted"
   ? InvestigationEvent
   : AlertEvent;
 
+const alertLink = {
+  text: "Open the alert",
+  pathOf: ({ alertId, fireId }: AlertEvent) => `/alerts/${encodeURIComponent(alertId)}?fire=${fireId}`,
+};
+
 const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   alertFired: {
     isWanted: () => true,
     state: "firing",
     verb: "Firing",
+    icon: "🔥",
+    link: alertLink,
+    details: () => [],
     atMs: ({ firedAtMs }) => firedAtMs,
     text: ({ breached, firedAtMs }) => {
       const value = breached.value === null ? "no data" : `value ${breached.value}`;
@@ -45,6 +60,9 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
     isWanted: isResolveWanted,
     state: "resolved",
     verb: "Resolved",
+    icon: "✅",
+    link: alertLink,
+    details: () => [],
     atMs: ({ resolvedAtMs, firedAtMs }) => resolvedAtMs ?? firedAtMs,
     text: ({ reason, firedAtMs, resolvedAtMs }) => {
       const why = reason === undefined || reason === "recovered" ? "" : ` (${resolveReasonTexts[reason]})`;
@@ -58,13 +76,19 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
     order: 1,
   },
   investigationCompleted: {
-    isWanted: ({ type }) => type !== "pagerDuty",
+    isWanted: () => true,
     state: "firing",
     verb: "Investigated",
-    atMs: ({ completedAtMs }) => completedAtMs,
-    text: ({ summary }) => summary,
-    data: ({ completedAtMs, summary }) => ({ completedAt: time(completedAtMs), summary }),
-    pagerDuty: null,
+    icon: "🔎",
+    link: {
+      text: "Open the investigation",
+      pathOf: ({ report }) => `/investigations/${report.investigationId}`,
+    },
+    atMs: ({ report }) => Date.parse(report.completedAt),
+    text: ({ report }) => report.summary,
+    details: ({ report }) => describeReport(report),
+    data: ({ report }) => report,
+    pagerDuty: "note",
     order: 2,
   },
 };
@@ -88,6 +112,19 @@ function isResolveWanted(action: Action): boolean {
         action.webhookDestination.notifyOnResolve === true
       );
   }
+}
+
+/** Evidence of the first suspect that a message lists behind the summary, which names the strongest. */
+const listedEvidenceMax = 3;
+
+function describeReport({ suspects, nextSteps }: InvestigationReport): string[] {
+  const evidence = suspects[0]?.evidence.slice(1, 1 + listedEvidenceMax) ?? [];
+  const others = suspects.slice(1).map(({ service, kind }) => `${service} (${kind})`);
+  return [
+    ...evidence.map(({ sentence }) => sentence),
+    ...(others.length === 0 ? [] : [`less likely: ${others.join(", ")}`]),
+    ...nextSteps.slice(0, 1).map((step) => `next: ${step}`),
+  ];
 }
 
 const resolveReasonTexts = {

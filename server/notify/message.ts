@@ -6,26 +6,28 @@ import { listedInstancesMax } from "./limits.ts";
 export interface Message {
   title: string;
   description: string;
-  /** One line for each instance that is listed, and one that counts the others. */
+  /** One line for each instance that is listed, with what is found of it, and one that counts the others. */
   lines: string[];
-  link: string;
+  link: { url: string; text: string };
+  icon: string;
   isResolved: boolean;
 }
 
 /** `events`: one or more, of one alert and one type. `publicUrl`: the URL at which people reach the server. */
 export function messageOf(events: readonly NotificationEvent[], publicUrl: string): Message {
   const [first] = events as [NotificationEvent];
-  const { verb, state } = rulesOf(first.type);
+  const { verb, state, icon, link, details } = rulesOf(first.type);
   const count = events.length > 1 ? ` (${events.length} instances)` : "";
   const late = events.some((event) => event.late) ? " (late)" : "";
   return {
     title: `${verb}: ${first.alertName}${count}${late}`,
     description: first.alertDescription,
     lines: [
-      ...events.slice(0, listedInstancesMax).map(eventLine),
+      ...events.slice(0, listedInstancesMax).flatMap((event) => [eventLine(event), ...details(event)]),
       ...(events.length > listedInstancesMax ? [`and ${events.length - listedInstancesMax} more`] : []),
     ],
-    link: deepLink(first, publicUrl),
+    link: { url: deepLink(first, publicUrl), text: link.text },
+    icon,
     isResolved: state === "resolved",
   };
 }
@@ -38,6 +40,6 @@ export function eventLine(event: NotificationEvent): string {
   return `${where}: ${rulesOf(event.type).text(event)}`;
 }
 
-export function deepLink({ alertId, fireId }: NotificationEvent, publicUrl: string): string {
-  return `${publicUrl}/alerts/${encodeURIComponent(alertId)}?fire=${fireId}`;
+export function deepLink(event: NotificationEvent, publicUrl: string): string {
+  return `${publicUrl}${rulesOf(event.type).link.pathOf(event)}`;
 }

@@ -1,7 +1,4 @@
-/**
- * The outbox of notifications. Stores them before it sends them, sends them at least once under the same id, and
- * reports those that it gives up.
- */
+/** The outbox: stores notifications, then sends each at least once under one id, and reports those it gives up. */
 import type { Json, State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
@@ -316,6 +313,9 @@ export class Outbox {
     const isFresh = tries === 0 && messageId === null;
     if (event.type !== "alertFired") {
       const fired = isFresh ? this.#firedBefore(notification) : undefined;
+      // One more trigger would open an incident that is resolved.
+      if (rulesOf(event.type).pagerDuty === "note" && notification.action.type === "pagerDuty")
+        if (this.#all.has(endId(notification))) return "its fire has ended";
       return fired !== undefined && hasReachedNobody(fired) ? "its fire was never told" : undefined;
     }
     const silence = isFresh ? this.#options.silencedBy(event, nowMs) : undefined;
@@ -326,9 +326,9 @@ export class Outbox {
     return isOver ? "it ended before anybody could be told" : undefined;
   }
 
-  /** Returns the notification of a fire's begin for the notification of its end; undefined for any other. */
+  /** Returns the notification of a fire's begin for any later one about it; undefined for itself. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
-    if (event.type !== "alertResolved") return undefined;
+    if (event.type === "alertFired") return undefined;
     return this.#all.get(notificationId(stableId("fired", event.fireId), action));
   }
 

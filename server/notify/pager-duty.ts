@@ -1,4 +1,7 @@
-/** Triggers and resolves incidents through PagerDuty's Events API v2. */
+/**
+ * Triggers and resolves incidents through PagerDuty's Events API v2. A note is one more trigger with the key of an open
+ * alert, which PagerDuty adds to the alert's log.
+ */
 import type { NotificationEvent } from "../model/event.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
@@ -62,7 +65,7 @@ function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: 
     event_action: "trigger",
     client: "svc",
     client_url: link,
-    links: [{ href: link, text: "Open the alert" }],
+    links: [{ href: link, text: rulesOf(event.type).link.text }],
     payload: {
       summary: cut(`${alertName}: ${eventLine(event)}`, summaryLengthMax),
       source: cut(component ?? alertName, fieldLengthMax),

@@ -37,7 +37,8 @@ export function slackSender(options: SlackOptions): Senders["slack"] {
   const { botToken, apiUrl = slackApi, guard, publicUrl } = options;
   return async ({ action, events, receipts }): Promise<Outcome> => {
     const { channel } = action.slackDestination;
-    const content = contentOf(messageOf(events, publicUrl));
+    const message = messageOf(events, publicUrl);
+    const content = contentOf(message);
     const isWebhook = /^https?:\/\//.test(channel);
     if (!isWebhook && botToken === undefined) {
       return { kind: "final", problem: "no Slack bot token is configured" };
@@ -50,7 +51,7 @@ export function slackSender(options: SlackOptions): Senders["slack"] {
       : {
           ...content,
           channel,
-          ...(thread === undefined ? {} : { thread_ts: thread, reply_broadcast: true }),
+          ...(thread === undefined ? {} : { thread_ts: thread, reply_broadcast: message.isResolved }),
         };
     const answer = await sendHttp(
       {
@@ -90,7 +91,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function contentOf({ title, description, lines, link, isResolved }: Message) {
+function contentOf({ title, description, lines, link, icon }: Message) {
   const listed = lines.map((line) => `• ${line}`).join("\n");
   const text = [description, listed].filter((part) => part !== "").join("\n");
   const section = (mrkdwn: string) => ({ type: "section", text: { type: "mrkdwn", text: mrkdwn } });
@@ -99,10 +100,10 @@ function contentOf({ title, description, lines, link, isResolved }: Message) {
     blocks: [
       {
         type: "header",
-        text: { type: "plain_text", text: cut(`${isResolved ? "✅" : "🔥"} ${title}`, headerLengthMax) },
+        text: { type: "plain_text", text: cut(`${icon} ${title}`, headerLengthMax) },
       },
       section(cut(escapeText(text), sectionLengthMax)),
-      section(`<${link}|Open the alert>`),
+      section(`<${link.url}|${link.text}>`),
     ],
   };
 }

@@ -28,7 +28,22 @@ export function variablesOf(event: NotificationEvent, publicUrl: string): Variab
     ["breaching_datapoint_value", event.breached.value ?? ""],
     ["breaching_datapoint_time", time(event.breached.bucketMs)],
     ["metric_name", metricName(event.query)],
+    ...investigationVariables(event, publicUrl),
   ]);
+}
+
+/** Empty for other events. */
+function investigationVariables(event: NotificationEvent, publicUrl: string): [string, string | number][] {
+  const report = event.type === "investigationCompleted" ? event.report : undefined;
+  const suspect = report?.suspects[0];
+  return [
+    ["investigation_uuid", report?.investigationId ?? ""],
+    ["investigation_summary", report?.summary ?? ""],
+    ["investigation_confidence", report?.confidence ?? ""],
+    ["investigation_link", report === undefined ? "" : deepLink(event, publicUrl)],
+    ["suspect_service", suspect?.service ?? ""],
+    ["suspect_kind", suspect?.kind ?? ""],
+  ];
 }
 
 function resolvedAt(event: NotificationEvent): string {

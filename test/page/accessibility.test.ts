@@ -63,6 +63,15 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
   ["an alert", "/alerts/errors"],
   ["alert editor", "/alerts/errors/edit"],
   ["silences", "/silences"],
+  ["investigations", `/investigations?${range}`],
+  [
+    "an investigation",
+    "/investigations",
+    async (page) => {
+      await page.getByRole("link", { name: /cart/ }).click();
+      await page.getByRole("button", { name: "Wrong" }).click();
+    },
+  ],
   ["environments", "/settings/environments"],
   ["a new token", "/settings/tokens", (page) => page.getByRole("button", { name: "New token" }).click()],
   ["groups", "/settings/groups"],
@@ -100,6 +109,17 @@ describe.skipIf(noBrowser !== undefined)("accessibility", () => {
     expect((await ask(site.server, "POST", "/alerts/update", { alert: alertOf("errors", 1) })).status).toBe(
       200,
     );
+    const dayMs = startMs - 86_400_000;
+    const errors = Array.from({ length: 100 }, (_, i) => ({
+      timestamp: i < 60 ? dayMs - (i + 1) * 60_000 : dayMs + i * 1_000,
+      ...(i < 60
+        ? { log_level: "info", message: "order taken" }
+        : { log_level: "error", message: "order lost" }),
+      attributes: { "service.name": "/k8s/shop/cart" },
+    }));
+    await ingest(site.server, errors.map((row) => JSON.stringify(row)).join("\n"));
+    const window = { startTime: dayMs, endTime: dayMs + 179_999 };
+    expect((await ask(site.server, "POST", "/investigations", window)).status).toBe(200);
     const page = await site.openAs(site.server.adminToken, "/signin");
     storageState = await page.context().storageState();
   });

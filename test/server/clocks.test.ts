@@ -30,6 +30,8 @@ const wallClocks: Record<string, string> = {
   "server/control/part.ts": "times of changes; expiry of tokens, of which others set the time",
   "server/ingest/direct-load.ts": "arrival of rows",
   "server/ingest/part.ts": "arrival of rows",
+  "server/investigate/part.ts":
+    "times of investigations, which are stored and shown; which buckets have arrived",
   "server/kubernetes/exporter/exporter.ts": "times of statuses and Events, which are shown",
   "server/kubernetes/exporter/node-exporter.ts": "times of samples that the kubelet gives none",
   "server/kubernetes/hub/part.ts": "times of statuses and Events, which are shown",

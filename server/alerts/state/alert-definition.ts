@@ -23,7 +23,7 @@ const comparisons: Readonly<Record<Operator, (value: number, threshold: number) 
 };
 
 /** Returns whether a value satisfies all operators of the rule. */
-export function isBreaching(value: number, { operators }: StaticRule): boolean {
+export function isBreaching(value: number, { operators }: Pick<StaticRule, "operators">): boolean {
   return operators.every(({ operator, threshold }) => comparisons[operator](value, threshold));
 }
 

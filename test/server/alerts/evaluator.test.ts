@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FireSubscriber } from "../../../server/alerts/fire-subscriber.ts";
-import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
+import { InvestigationRequests } from "../../../server/alerts/investigation-requests.ts";
 import {
   deletedAlertsFiresMax,
   instanceIdleMsMax,
@@ -368,9 +368,9 @@ test("requests for investigations are bounded: the oldest go", async () => {
     const { changes } = subscriber.prepare({ nowMs: atMs, messages: [], firstSeen: [{ fire, alert }] });
     await state.write(changes);
   };
-  let subscriber = investigationRequests(state);
+  let subscriber = new InvestigationRequests(state);
   for (let i = 0; i < investigationRequestsMax + 2; i++) await request(subscriber, `${i}`, i);
-  subscriber = investigationRequests(state);
+  subscriber = new InvestigationRequests(state);
   await request(subscriber, "last", investigationRequestsMax + 2);
   expect(state.list("investigation-requests")).toHaveLength(investigationRequestsMax);
   const ids = new Set(state.list("investigation-requests").map(({ id }) => id));

@@ -2,7 +2,7 @@
 
 import { Evaluator } from "../../../server/alerts/evaluator.ts";
 import type { EvaluatorOptions, SeriesRequest } from "../../../server/alerts/evaluator-options.ts";
-import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
+import { InvestigationRequests } from "../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../server/alerts/state/read-series.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
@@ -50,7 +50,7 @@ export class World {
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
       arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
       subscribers: [
-        investigationRequests(this.state),
+        new InvestigationRequests(this.state),
         {
           prepare: ({ messages }) => ({
             changes: messages.map((message) => ({

@@ -96,6 +96,13 @@ export interface AlertFire {
   silencedBy?: string | null;
 }
 
+/** An investigation that names a fire among its own. */
+export interface InvestigationOfFire {
+  id: string;
+  summary: string | null;
+  problem: string | null;
+}
+
 /** Why a fire began; a point that is missing is null. */
 export interface ExplanationAnswer {
   query: string;

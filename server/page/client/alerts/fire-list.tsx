@@ -9,6 +9,7 @@ import { nameDuration } from "../time/range.ts";
 import { clock } from "../time/zone.ts";
 import { TableBox } from "../ui/table-box.tsx";
 import type { AlertFire, ExplanationAnswer } from "./answers.ts";
+import { FireInvestigation } from "./fire-investigation.tsx";
 import { nameInstance, nameOperators } from "./names.ts";
 
 const shownMax = 200;
@@ -58,7 +59,12 @@ function FireLine({ alertId, fire }: { alertId: string; fire: AlertFire }) {
           {breachingDatapoint === null ? null : `, value ${formatValue(breachingDatapoint.value)}`}
           {reason === null ? null : ` (${reasons[reason] ?? reason})`}
         </summary>
-        {isOpen.value ? <Explanation alertId={alertId} fireId={fire.fireId} /> : null}
+        {isOpen.value ? (
+          <>
+            <FireInvestigation fire={fire} />
+            <Explanation alertId={alertId} fireId={fire.fireId} />
+          </>
+        ) : null}
       </details>
     </li>
   );

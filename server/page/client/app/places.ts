@@ -18,6 +18,7 @@ export const places: readonly Place[] = [
   { href: "/metrics/explore", name: "Metrics", key: "m", own: /^\/metrics/ },
   { href: "/dashboards", name: "Dashboards", key: "d", own: /^\/dashboards/ },
   { href: "/alerts", name: "Alerts", key: "a", own: /^\/(?:alerts|silences)/ },
+  { href: "/investigations", name: "Investigations", key: "i", own: /^\/investigations/ },
   { href: "/settings/environments", name: "Settings", key: "e", own: /^\/(?:settings|integrations)/ },
 ];
 
@@ -63,6 +64,16 @@ const screens: readonly { pattern: RegExp; load: LoadScreen }[] = [
   {
     pattern: /^\/silences$/,
     load: () => import("../alerts/silences-screen.tsx").then((module) => module.SilencesScreen),
+  },
+  {
+    pattern: /^\/investigations$/,
+    load: () =>
+      import("../investigations/investigations-screen.tsx").then((module) => module.InvestigationsScreen),
+  },
+  {
+    pattern: /^\/investigations\/[^/]+$/,
+    load: () =>
+      import("../investigations/investigation-screen.tsx").then((module) => module.InvestigationScreen),
   },
   {
     pattern: /^\/(?:settings\/[^/]+|integrations)$/,

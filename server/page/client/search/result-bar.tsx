@@ -2,13 +2,15 @@
 
 import { foundRows, hasMore, isLoadingRows, rowsTookMs } from "../found/found-rows.ts";
 import { counted } from "../found/histogram-data.ts";
-import { linkOfRun, run, type SearchView, setView, wanted } from "../found/search-state.ts";
+import { linkOfRun, run, runKind, type SearchView, setView, wanted } from "../found/search-state.ts";
 import { nameDuration } from "../time/range.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { nameCount } from "../ui/count.ts";
 import { ExportLinks } from "./export-links.tsx";
 import { areFieldsOpen } from "./field-list.tsx";
 import { RunExplanation } from "./run-explanation.tsx";
+
+const investigatedMsMax = 3_600_000;
 
 const views: readonly { view: SearchView; name: string }[] = [
   { view: "rows", name: "Rows" },
@@ -55,6 +57,7 @@ export function ResultBar() {
         Fields
       </button>
       <span class="grow" />
+      <InvestigateLink />
       {isLogs ? <ExportLinks /> : null}
       <CopyButton
         name="Copy link"
@@ -63,5 +66,22 @@ export function ResultBar() {
         text={linkOfRun}
       />
     </div>
+  );
+}
+
+/** Asks why the rows that are shown are there; a window of an hour or more cannot be investigated. */
+function InvestigateLink() {
+  const shown = run.value;
+  if (shown === undefined || shown.endTime - shown.startTime >= investigatedMsMax) return null;
+  const { query, startTime, endTime } = shown;
+  const isOfQuery = query !== "" && (runKind.value === "logs" || runKind.value === "spans");
+  const question = { from: String(startTime), to: String(endTime), ...(isOfQuery ? { q: query } : {}) };
+  return (
+    <a
+      href={`/investigations?${new URLSearchParams(question)}`}
+      title="Compares this window with the hour before it"
+    >
+      Investigate
+    </a>
   );
 }

@@ -105,6 +105,12 @@ function Waterfall({ answer }: { answer: TraceAnswer }) {
           {answer.truncated === true ? "; there are more: the newest are shown" : ""}
         </p>
         <div class="trace-tools">
+          <a
+            href={`/investigations?${new URLSearchParams({ trace: answer.traceId })}`}
+            title="Compares the calls of this trace with those of the hour before"
+          >
+            Investigate
+          </a>
           <input
             type="search"
             aria-label="Find spans"

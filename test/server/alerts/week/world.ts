@@ -2,7 +2,7 @@
 import { vi } from "vitest";
 import { Evaluator } from "../../../../server/alerts/evaluator.ts";
 import type { SeriesRequest } from "../../../../server/alerts/evaluator-options.ts";
-import { investigationRequests } from "../../../../server/alerts/investigation-requests.ts";
+import { InvestigationRequests } from "../../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../../server/alerts/state/read-series.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
@@ -194,7 +194,7 @@ export class WeekWorld {
         log,
         silencedBy,
         delayMs,
-        subscribers: [investigationRequests(state), this.#outbox],
+        subscribers: [new InvestigationRequests(state), this.#outbox],
       },
       query: (asked) => this.#answer(asked),
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),

@@ -1,9 +1,9 @@
 /** Latency of services and of the way between them, compared with what is usual. */
 
-import type { SpanGraph } from "../../query/index.ts";
+import type { SpanGraph } from "../../../query/index.ts";
 import type { Invocations } from "./invocations.ts";
 import { deviationByMad, medianOf, quantileOf, sorted } from "./statistics.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { Period, Telemetry } from "./telemetry.ts";
 
 /** Time that takes longer than usual: of an operation by itself, or on the way between two services. */
 export interface LatencyChange {
@@ -40,7 +40,7 @@ const floor = 0.12;
 const lowerDecileToDeviation = 1.2816;
 
 /** Logarithms of milliseconds of one operation or edge by chunk. */
-interface Series {
+export interface LatencySeries {
   kind: LatencyChange["kind"];
   service: string;
   operation: string;
@@ -48,48 +48,71 @@ interface Series {
   chunks: number[][];
 }
 
-export function findLatency(telemetry: Telemetry, invocations: Invocations): ServiceLatency[] {
-  const changes: LatencyChange[] = [];
-  for (const series of collect(telemetry, invocations)) {
-    const change = judge(series, telemetry.timeline.chunks);
-    if (change !== undefined) changes.push(change);
+/** From this surprise on, slow invocations explain errors of those that wait for them. */
+const explainsMin = 5;
+
+/** Invocations of the incident that take much longer by themselves than is usual. */
+export function findSlow(
+  { spans, timeline }: Telemetry,
+  invocations: Invocations,
+  latency: readonly ServiceLatency[],
+): Set<number> {
+  const limits = new Map<string, number>();
+  for (const { kind, service, operation, surprise, medianMs, usualMs } of latency.flatMap(
+    ({ changes }) => changes,
+  ))
+    if (kind === "self" && surprise >= explainsMin)
+      limits.set(`${service} ${operation}`, Math.sqrt(Math.max(0.1, usualMs) * medianMs));
+  const found = new Set<number>();
+  if (limits.size === 0) return found;
+  const selfMs = measureSelf(spans, invocations);
+  const { keyOf, keys, chunks, count, isUnanswered } = invocations;
+  for (let i = 0; i < count; i++) {
+    if (chunks[i] !== timeline.chunks || isUnanswered[i] === 1) continue;
+    const { service, operation } = keys[keyOf[i]!]!;
+    if (selfMs[i]! > (limits.get(`${service} ${operation}`) ?? Number.POSITIVE_INFINITY)) found.add(i);
   }
-  return blame(changes);
+  return found;
 }
 
-function collect({ spans, timeline }: Telemetry, invocations: Invocations): Series[] {
-  const { count, first, parents, keyOf, keys, chunks } = invocations;
+/** Finds the services that take longer in a period, by themselves or on the way to them. */
+export function findLatency(series: readonly LatencySeries[], period: Period): ServiceLatency[] {
+  return blame(series.flatMap((each) => judge(each, period) ?? []));
+}
+
+export function collectLatency({ spans, timeline }: Telemetry, invocations: Invocations): LatencySeries[] {
+  const { count, first, calls, keyOf, keys, chunks, isUnanswered } = invocations;
   const selfMs = measureSelf(spans, invocations);
-  const found = new Map<string, Series>();
-  const add = (of: Omit<Series, "chunks">, chunk: number, ms: number) => {
+  const found = new Map<string, LatencySeries>();
+  const add = (of: Omit<LatencySeries, "chunks">, chunk: number, ms: number) => {
     if (Number.isNaN(ms)) return;
     const text = JSON.stringify(of);
     let series = found.get(text);
     if (series === undefined) {
-      series = { ...of, chunks: Array.from({ length: timeline.chunks + 1 }, () => []) };
+      series = { ...of, chunks: Array.from({ length: timeline.total }, () => []) };
       found.set(text, series);
     }
     series.chunks[chunk]!.push(Math.log(Math.max(0, ms) + 0.5));
   };
   for (let i = 0; i < count; i++) {
     const chunk = chunks[i]!;
-    if (chunk === -1) continue;
+    if (chunk === -1 || isUnanswered[i] === 1) continue;
     const { service, operation, caller } = keys[keyOf[i]!]!;
     add({ kind: "self", service, operation, caller: "" }, chunk, selfMs[i]!);
-    if (parents[i] === -1) continue;
-    const gap = spans.durationsMs[spans.parents[first[i]!]!]! - spans.durationsMs[first[i]!]!;
+    if (calls[i] === -1) continue;
+    const gap = spans.durationsMs[calls[i]!]! - spans.durationsMs[first[i]!]!;
     add({ kind: "gap", service, operation: "", caller }, chunk, gap);
   }
   return [...found.values()];
 }
 
 /** Milliseconds of each invocation without the calls that it makes. */
-function measureSelf(spans: SpanGraph, { count, first, parents }: Invocations): Float64Array {
+function measureSelf(spans: SpanGraph, { count, first, calls, parents }: Invocations): Float64Array {
   const self = Float64Array.from(first, (row) => spans.durationsMs[row]!);
   const subtracted = new Set<number>();
   for (let i = 0; i < count; i++) {
     if (parents[i] === -1) continue;
-    const call = spans.parents[first[i]!]!;
+    const call = calls[i]!;
     // One client's span may be answered twice, as in a retry below it.
     if (subtracted.has(call)) continue;
     subtracted.add(call);
@@ -98,10 +121,10 @@ function measureSelf(spans: SpanGraph, { count, first, parents }: Invocations): 
   return self;
 }
 
-function judge({ chunks, ...of }: Series, incident: number): LatencyChange | undefined {
-  const own = sorted(chunks[incident]!);
-  if (own.length < callsMin) return undefined;
-  const before = chunks.slice(0, incident).filter(({ length }) => length >= chunkMin);
+function judge({ chunks, ...of }: LatencySeries, period: Period): LatencyChange | undefined {
+  const own = sorted(period.incident.flatMap((chunk) => chunks[chunk]!));
+  if (own.length < (period.isFocused === true ? 1 : callsMin)) return undefined;
+  const before = period.baseline.map((chunk) => chunks[chunk]!).filter(({ length }) => length >= chunkMin);
   if (before.length === 0) return undefined;
   const medians = sorted(before.map(medianOf));
   const usual = quantileOf(medians, 0.3);

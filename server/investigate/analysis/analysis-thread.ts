@@ -2,15 +2,14 @@
 
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { Failure, type QueryLimits } from "../../engine/index.ts";
-import type { AnalysisTask } from "./analysis.ts";
-import type { Suspect } from "./suspects.ts";
+import { Failure, type QueryLimits } from "../../../engine/index.ts";
+import type { Analysis, AnalysisTask } from "./analysis.ts";
 
 /** Memory of the thread for objects; the columns are beside it. */
 const heapMiB = 512;
 
 /** Throws Failure "deadline", "cancelled", "limit", and Error where the analysis itself fails. */
-export async function runAnalysis(task: AnalysisTask, limits: QueryLimits = {}): Promise<Suspect[]> {
+export async function runAnalysis(task: AnalysisTask, limits: QueryLimits = {}): Promise<Analysis> {
   // A file beside this one: TypeScript, or JavaScript once built.
   const program = new URL(`./analysis-worker${extname(import.meta.url)}`, import.meta.url);
   const worker = new Worker(program, {
@@ -22,7 +21,7 @@ export async function runAnalysis(task: AnalysisTask, limits: QueryLimits = {}):
   const { abort, deadlineMs } = limits;
   let onAbort = (): void => undefined;
   try {
-    return await new Promise<Suspect[]>((resolve, reject) => {
+    return await new Promise<Analysis>((resolve, reject) => {
       onAbort = () => reject(new Failure("cancelled", "the investigation was cancelled"));
       abort?.addEventListener("abort", onAbort, { once: true });
       if (abort?.aborted === true) onAbort();
@@ -46,7 +45,7 @@ export async function runAnalysis(task: AnalysisTask, limits: QueryLimits = {}):
 }
 
 /** The buffers of all columns: they move to the thread instead of being copied. */
-function buffersOf({ telemetry: { spans, logs } }: AnalysisTask): ArrayBuffer[] {
+function buffersOf({ telemetry: { spans, logs, focus } }: AnalysisTask): ArrayBuffer[] {
   const found = new Set<ArrayBuffer>();
   const collect = (value: unknown) => {
     if (ArrayBuffer.isView(value)) {
@@ -56,5 +55,6 @@ function buffersOf({ telemetry: { spans, logs } }: AnalysisTask): ArrayBuffer[] 
   };
   collect(spans);
   collect(logs);
+  collect(focus);
   return [...found];
 }

@@ -1,13 +1,14 @@
 /** Behaviour of services: what their invocations log and call, compared with what is usual. */
 
+import { hashKey } from "./hashes.ts";
 import type { Invocations } from "./invocations.ts";
 import { deviationByMad, medianOf, quantileOf, sorted, surpriseOf } from "./statistics.ts";
-import type { LogColumns, Telemetry } from "./telemetry.ts";
+import type { LogColumns, Period, Telemetry } from "./telemetry.ts";
 
 /** Something that an invocation does or does not: a log after another, a span within, a call. */
 interface Feature {
-  kind: "logs" | "span" | "call" | "error log" | "error span";
-  /** What it is called by: templates for logs, the name of a span, the service and operation of a call. */
+  kind: "logs" | "span" | "call" | "error log" | "error span" | "no answer";
+  /** What it is called by: templates for logs, the name of a span, the service and operation of a call, the caller's span. */
   what: string;
 }
 
@@ -35,11 +36,16 @@ export interface ServiceBehaviour {
 }
 
 const surpriseMin = 3.5;
+/** One call alone surprises less than many. */
+const focusedSurpriseMin = 3;
 const differenceMin = 0.08;
 const incidentMin = 2;
 const baselineMin = 4;
 /** A chunk with fewer invocations says nothing about shares. */
 const chunkMin = 2;
+/** What comes from outside may be another mix of requests: a smaller difference says nothing. */
+const mixMin = 0.3;
+const mixWeight = 0.6;
 const errorWeight = 1.15;
 /** What is known of errors before any call was seen: a share, and how many calls that weighs. */
 const errorsAssumed = 0.02;
@@ -47,24 +53,25 @@ const callsAssumed = 5;
 
 const isErrorLevel = (level: string) => /^(?:error|fatal|critical|alert|emerg|severe|panic)/.test(level);
 const isErrorName = (name: string) => /error|exception/i.test(name);
-const isError = ({ kind }: Feature) => kind === "error log" || kind === "error span";
+const isError = ({ kind }: Feature) => kind === "error log" || kind === "error span" || kind === "no answer";
 
-/** How often invocations of a key have features, by chunk. The last chunk is the incident. */
-class FeatureCounts {
+/** How often invocations of a key have features, by chunk. */
+export class FeatureCounts {
   readonly features: Feature[] = [];
   /** Invocations by key and chunk. */
   readonly totals: Float64Array[];
   /** By key: counts by chunk, of each feature. */
   readonly counts: Map<number, Float64Array>[];
-  /** Features of each invocation of the incident. */
-  readonly ofIncident = new Map<number, Set<number>>();
+  /** Features of the invocations of each chunk. */
+  readonly ofChunk: Map<number, Set<number>>[];
   readonly #numbers = new Map<string, number>();
   readonly #chunks: number;
 
   constructor(keys: number, chunks: number) {
     this.#chunks = chunks;
-    this.totals = Array.from({ length: keys }, () => new Float64Array(chunks + 1));
+    this.totals = Array.from({ length: keys }, () => new Float64Array(chunks));
     this.counts = Array.from({ length: keys }, () => new Map());
+    this.ofChunk = Array.from({ length: chunks }, () => new Map());
   }
 
   number(kind: Feature["kind"], what: string): number {
@@ -83,12 +90,12 @@ class FeatureCounts {
     for (const feature of own) {
       let byChunk = counts.get(feature);
       if (byChunk === undefined) {
-        byChunk = new Float64Array(this.#chunks + 1);
+        byChunk = new Float64Array(this.#chunks);
         counts.set(feature, byChunk);
       }
       byChunk[chunk]!++;
     }
-    if (chunk === this.#chunks) this.ofIncident.set(invocation, own);
+    this.ofChunk[chunk]!.set(invocation, own);
   }
 }
 
@@ -98,17 +105,26 @@ interface KeyChange extends BehaviourChange {
   number: number;
 }
 
-/** Finds the services that behave differently by themselves. */
-export function findBehaviour(telemetry: Telemetry, invocations: Invocations): ServiceBehaviour[] {
-  const counts = countFeatures(telemetry, invocations);
-  const changes = findChanges(counts, invocations, telemetry.timeline.chunks);
-  return blame(changes, counts, invocations, telemetry);
+/**
+ * Finds the services that behave differently by themselves in a period. `slow`: invocations that take long, which
+ * explains what those do that wait for them.
+ */
+export function findBehaviour(
+  counts: FeatureCounts,
+  telemetry: Telemetry,
+  invocations: Invocations,
+  period: Period,
+  slow: ReadonlySet<number>,
+): ServiceBehaviour[] {
+  const changes = findChanges(counts, invocations, period);
+  const shown = period.incident.flatMap((chunk) => [...counts.ofChunk[chunk]!]);
+  return blame(changes, shown, slow, invocations, telemetry);
 }
 
-function countFeatures(telemetry: Telemetry, invocations: Invocations): FeatureCounts {
+export function countFeatures(telemetry: Telemetry, invocations: Invocations): FeatureCounts {
   const { spans, timeline } = telemetry;
-  const { count, keyOf, keys, chunks, ofSpan, first, parents } = invocations;
-  const counts = new FeatureCounts(keys.length, timeline.chunks);
+  const { count, keyOf, keys, chunks, ofSpan, first, parents, isUnanswered } = invocations;
+  const counts = new FeatureCounts(keys.length, timeline.total);
   const own = Array.from({ length: count }, () => new Set<number>());
   for (let row = 0; row < spans.rows; row++) {
     const invocation = ofSpan[row]!;
@@ -120,6 +136,8 @@ function countFeatures(telemetry: Telemetry, invocations: Invocations): FeatureC
   for (let i = 0; i < count; i++) {
     const { service, operation } = keys[keyOf[i]!]!;
     if (parents[i] !== -1) own[parents[i]!]!.add(counts.number("call", `${service} ${operation}`));
+    const { values, codes } = spans.names;
+    if (isUnanswered[i] === 1) own[i]!.add(counts.number("no answer", values[codes[first[i]!]!]!));
   }
   addLogFeatures(telemetry, invocations, counts, own);
   const empty = own.map((each) => each.size === 1 && each.has(counts.number("logs", beginToEnd)));
@@ -171,7 +189,7 @@ function findLoss(
 /** Adds the transitions between logs of an invocation, from its begin to its end, and its logs of errors. */
 function addLogFeatures(
   { spans, logs }: Telemetry,
-  { ofSpan, count }: Invocations,
+  { ofSpan, count, isUnanswered }: Invocations,
   counts: FeatureCounts,
   own: readonly Set<number>[],
 ): void {
@@ -188,7 +206,8 @@ function addLogFeatures(
     if (isErrorLevel(levels.values[levels.codes[row]!]!))
       own[invocation]!.add(counts.number("error log", template));
   }
-  for (let i = 0; i < count; i++) own[i]!.add(counts.number("logs", `${last.get(i) ?? "begin"} > end`));
+  for (let i = 0; i < count; i++)
+    if (isUnanswered[i] === 0) own[i]!.add(counts.number("logs", `${last.get(i) ?? "begin"} > end`));
 }
 
 /** The logs of invocations by invocation and time, each span's equal lines of one moment once. */
@@ -213,51 +232,58 @@ function orderLogs(
   });
 }
 
-function findChanges(counts: FeatureCounts, { keys }: Invocations, chunks: number): KeyChange[] {
+function findChanges(
+  counts: FeatureCounts,
+  { keys }: Invocations,
+  { incident, baseline, isFocused = false }: Period,
+): KeyChange[] {
   const found: KeyChange[] = [];
   for (const [key, { caller, service, operation }] of keys.entries()) {
     const totals = counts.totals[key]!;
-    const trials = totals[chunks]!;
-    const before = totals.subarray(0, chunks).reduce((sum, each) => sum + each, 0);
-    if (trials < incidentMin) continue;
+    const trials = sumOf(totals, incident);
+    const before = sumOf(totals, baseline);
+    if (trials < (isFocused ? 1 : incidentMin)) continue;
     for (const [number, byChunk] of counts.counts[key]!) {
       const feature = counts.features[number]!;
-      // What comes from outside may always be another mix of requests.
-      if ((caller === "" || before < baselineMin) && !isError(feature)) continue;
-      const share = byChunk[chunks]! / trials;
-      const usual = before === 0 ? 0 : usualShare(byChunk, totals, chunks, share, isError(feature));
+      if (before < baselineMin && !isError(feature)) continue;
+      const hits = sumOf(byChunk, incident);
+      const share = hits / trials;
+      const usual = before === 0 ? 0 : usualShare(byChunk, totals, baseline, share, isError(feature));
       // Few calls fail, as far as one knows of a service before it was called.
       const smooth = isError(feature)
         ? (usual * before + errorsAssumed * callsAssumed) / (before + callsAssumed)
         : (usual * before + 0.5) / (before + 1);
-      const surprise = surpriseOf(byChunk[chunks]!, trials, smooth) * (isError(feature) ? errorWeight : 1);
-      if (Math.abs(surprise) < surpriseMin || Math.abs(share - usual) < differenceMin) continue;
+      const surprise = surpriseOf(hits, trials, smooth) * (isError(feature) ? errorWeight : 1);
+      if (
+        Math.abs(surprise) < (isFocused ? focusedSurpriseMin : surpriseMin) ||
+        Math.abs(share - usual) < differenceMin
+      )
+        continue;
       if (isError(feature) && surprise < 0) continue;
+      if (caller === "" && !isError(feature) && Math.abs(share - usual) < mixMin) continue;
       found.push({ key, number, service, caller, operation, feature, surprise, share, usual });
     }
   }
   return found;
 }
 
+function sumOf(byChunk: Float64Array, chunks: readonly number[]): number {
+  let sum = 0;
+  for (const chunk of chunks) sum += byChunk[chunk]!;
+  return sum;
+}
+
 /** The share that is usual: of what the chunks show, the bound that is nearest to the incident's share. */
 function usualShare(
   byChunk: Float64Array,
   totals: Float64Array,
-  chunks: number,
+  baseline: readonly number[],
   share: number,
   isLowest: boolean,
 ): number {
   const shares: number[] = [];
-  for (let chunk = 0; chunk < chunks; chunk++)
-    if (totals[chunk]! >= chunkMin) shares.push(byChunk[chunk]! / totals[chunk]!);
-  if (shares.length === 0) {
-    let [hits, trials] = [0, 0];
-    for (let chunk = 0; chunk < chunks; chunk++) {
-      hits += byChunk[chunk]!;
-      trials += totals[chunk]!;
-    }
-    return hits / trials;
-  }
+  for (const chunk of baseline) if (totals[chunk]! >= chunkMin) shares.push(byChunk[chunk]! / totals[chunk]!);
+  if (shares.length === 0) return sumOf(byChunk, baseline) / sumOf(totals, baseline);
   // Errors of an earlier incident are in some chunks, not in most.
   if (isLowest) return quantileOf(sorted(shares), 0.25);
   const median = medianOf(shares);
@@ -266,33 +292,32 @@ function usualShare(
 }
 
 /** A rare feature among many calls is more often another mix of requests than a fault. */
-function weigh({ surprise, share, usual }: BehaviourChange): number {
-  return Math.abs(surprise) * Math.sqrt(Math.abs(share - usual));
+function weigh({ caller, feature, surprise, share, usual }: BehaviourChange): number {
+  const doubt = caller === "" && !isError(feature) ? mixWeight : 1;
+  return doubt * Math.abs(surprise) * Math.sqrt(Math.abs(share - usual));
 }
 
 /** Blames services for the changes that no change further down the calls explains. */
 function blame(
   changes: readonly KeyChange[],
-  counts: FeatureCounts,
+  invocations: readonly [invocation: number, features: Set<number>][],
+  slow: ReadonlySet<number>,
   { parents, keyOf, first }: Invocations,
   { spans }: Telemetry,
 ): ServiceBehaviour[] {
   const ofKey = Map.groupBy(changes, ({ key }) => key);
   const shown = new Map<number, KeyChange[]>();
-  for (const [invocation, own] of counts.ofIncident) {
+  for (const [invocation, own] of invocations) {
     const its = (ofKey.get(keyOf[invocation]!) ?? []).filter(
       ({ number, surprise }) => own.has(number) === surprise > 0,
     );
     if (its.length > 0) shown.set(invocation, its);
   }
   const explained = new Set<number>();
-  for (const invocation of shown.keys()) {
+  for (const invocation of [...shown.keys(), ...slow]) {
     for (let at = parents[invocation]!; at !== -1 && !explained.has(at); at = parents[at]!) explained.add(at);
   }
-  const traceOf = (invocation: number) => {
-    const row = first[invocation]!;
-    return `${spans.traces.low[row]} ${spans.traces.high[row]}`;
-  };
+  const traceOf = (invocation: number) => hashKey(spans.traces, first[invocation]!);
   const traces = new Set<string>();
   const ofService = new Map<string, { all: number; alone: number; traces: Set<string> }>();
   for (const [invocation, its] of shown) {

@@ -1,0 +1,10 @@
+/** JSON from outside, which may be something else. */
+
+/** The value of a JSON text; undefined for another text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
