@@ -33,6 +33,8 @@ const pagerDuty = strictObject({
     routingKey: z.string().optional(),
     serviceId: z.string().optional(),
     serviceName: z.string().optional(),
+    /** One incident for all instances of a rule: it opens with the first and resolves with the last. */
+    groupInstances: z.boolean().optional(),
   }),
 });
 

@@ -30,6 +30,8 @@ export const webhookShape = strictObject({
   headers: z.record(headerName, headerValue).optional(),
   /** Empty or absent: the default JSON payload. */
   body: longText.optional(),
+  /** One message for all instances of an alert that fire within a few seconds; one for each where absent. */
+  groupInstances: z.boolean().optional(),
   /** Signs what is sent. Answers never show it; absent from an update keeps it, null removes it. */
   secret: signingSecret.nullable().optional(),
 }).meta({ id: "Webhook" });

@@ -1,5 +1,4 @@
 import type { NotificationEvent } from "../model/event.ts";
-import { isGrouped } from "./destination.ts";
 import { groupedMax, retryWaitMsMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 
@@ -21,24 +20,57 @@ interface Entry {
   bytes: number;
 }
 
-/** The notifications that wait for one destination, in the order of their creation. One message is sent at a time. */
+/** How messages go to one destination. */
+export interface DeliveryRules {
+  /** Messages that may be on their way at once. */
+  inFlightMax: number;
+  /** Whether one message reports several instances of an alert. */
+  isGrouped(notification: Notification): boolean;
+  /** Notifications with equal keys are sent one after the other, in the order of their creation. */
+  orderKeyOf(notification: Notification): string;
+}
+
+/** The outcome of a message that is not stored yet. */
+export interface MessageOutcome {
+  messageId: string;
+  notifications: readonly Notification[];
+}
+
+/**
+ * The notifications that wait for one destination, in the order of their creation. Several messages are sent at once,
+ * but of one fire only one. What works on a notification claims it first: no other message with its order key begins
+ * until it is released.
+ */
 export class DeliveryQueue {
+  readonly #rules: DeliveryRules;
   readonly #entries = new Map<string, Entry>();
+  /** Order keys of the notifications that something works on. */
+  readonly #claimed = new Set<string>();
+  #inFlight = 0;
   /** Bytes of all that waits. */
   bytes = 0;
-  isBusy = false;
   /**
    * Nothing is sent before this time of the monotonic clock: the receiver asked for a pause, or the state could not be
    * written.
    */
   pausedUntilMs = 0;
-  /** The outcome of the last message, until it is stored. */
-  unstoredOutcome: { messageId: string; notifications: readonly Notification[] } | undefined;
+  /** Outcomes of messages that could not be stored. Until they are, nothing is sent, and their notifications stay claimed. */
+  readonly unstoredOutcomes = new Set<MessageOutcome>();
+  isStoringAgain = false;
   /** What `dueMs` found, until something changes. */
   #dueMs: number | undefined;
 
+  constructor(rules: DeliveryRules) {
+    this.#rules = rules;
+  }
+
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** Returns whether something works on a notification of the queue. */
+  get isBusy(): boolean {
+    return this.#claimed.size > 0;
   }
 
   /** The oldest first. */
@@ -46,13 +78,39 @@ export class DeliveryQueue {
     yield* this.#entries.values();
   }
 
+  isClaimed(notification: Notification): boolean {
+    return this.#claimed.has(this.#rules.orderKeyOf(notification));
+  }
+
+  claim(notifications: readonly Notification[]): void {
+    for (const each of notifications) this.#claimed.add(this.#rules.orderKeyOf(each));
+    this.#dueMs = undefined;
+  }
+
+  release(notifications: readonly Notification[]): void {
+    for (const each of notifications) this.#claimed.delete(this.#rules.orderKeyOf(each));
+    this.#dueMs = undefined;
+  }
+
   /** Returns whether a message can be sent now. */
   isReady(nowMs: number): boolean {
-    return !this.isBusy && this.dueMs(nowMs) <= nowMs;
+    return !this.isFull && this.unstoredOutcomes.size === 0 && this.dueMs(nowMs) <= nowMs;
+  }
+
+  /** Returns whether outcomes wait to be stored again, and the pause before that is over. */
+  canStoreAgain(nowMs: number): boolean {
+    return this.unstoredOutcomes.size > 0 && !this.isStoringAgain && this.pausedUntilMs <= nowMs;
+  }
+
+  /** Whether as many messages as allowed are on their way. */
+  get isFull(): boolean {
+    return this.#inFlight >= this.#rules.inFlightMax;
   }
 
   /** The time from which the next message can be sent; infinite where nothing waits. A time until `nowMs` means now. */
   dueMs(nowMs: number): number {
+    if (this.unstoredOutcomes.size > 0)
+      return this.isStoringAgain ? Number.POSITIVE_INFINITY : this.pausedUntilMs;
     if (this.#dueMs === undefined || this.#dueMs <= nowMs) this.#dueMs = this.#findDueMs(nowMs);
     return Math.max(this.#dueMs, this.pausedUntilMs);
   }
@@ -66,14 +124,44 @@ export class DeliveryQueue {
     return dueMs;
   }
 
-  /** The notifications in the next message: one, or for people several of one alert and type; none if none is due. */
-  next(nowMs: number): Notification[] {
+  /**
+   * Takes the notifications of the next message: one, or where messages are grouped several of one alert and type; none
+   * if none is due. They are claimed, and the message counts as on its way, until `endMessage`.
+   */
+  beginMessage(nowMs: number): Notification[] {
     const first = this.#heads().find(({ dueMs }) => dueMs <= nowMs)?.notification;
-    if (first === undefined || !isGrouped(first.action)) return first === undefined ? [] : [first];
-    // Notifications that came while the first one waited share its message. A message that was tried before keeps its
-    // notifications, so that its id always stands for the same ones.
-    const waiting = this.#heads().map(({ notification }) => notification);
-    return [...waiting.filter((each) => canShareMessage(first, each)).take(groupedMax)];
+    if (first === undefined) return [];
+    const message = this.#rules.isGrouped(first) ? this.#groupOf(first) : [first];
+    this.claim(message);
+    this.#inFlight++;
+    return message;
+  }
+
+  /** Ends a message. Its notifications stay claimed where its outcome is not stored. */
+  endMessage(message: readonly Notification[]): void {
+    this.#inFlight--;
+    const unstored = [...this.unstoredOutcomes].some(({ notifications }) =>
+      notifications.some(({ id }) => id === message[0]!.id),
+    );
+    if (!unstored) this.release(message);
+  }
+
+  /**
+   * Notifications that came while the first one waited share its message, as far as none with the same order key comes
+   * before them. A message that was tried before keeps its notifications, so that its id always stands for the same
+   * ones.
+   */
+  #groupOf(first: Notification): Notification[] {
+    const group: Notification[] = [];
+    const blocked = new Set<string>(this.#claimed);
+    for (const { notification } of this.#entries.values()) {
+      if (group.length === groupedMax) break;
+      const key = this.#rules.orderKeyOf(notification);
+      if (blocked.has(key)) continue;
+      if (canShareMessage(first, notification)) group.push(notification);
+      else blocked.add(key);
+    }
+    return group;
   }
 
   /** Adds a notification, or replaces the one that has its id. `ageMs`: how long a new one has waited already. */
@@ -99,13 +187,13 @@ export class DeliveryQueue {
     return nowMs - (this.#entries.get(id)?.sinceMs ?? nowMs);
   }
 
-  /** The first waiting notification of each fire: nobody is notified of its end before its begin. */
+  /** The first waiting notification of each order key that is not claimed. */
   *#heads(): Generator<Entry> {
     const seen = new Set<string>();
     for (const entry of this.#entries.values()) {
-      const { fireId } = entry.notification.event;
-      if (seen.has(fireId)) continue;
-      seen.add(fireId);
+      const key = this.#rules.orderKeyOf(entry.notification);
+      if (this.#claimed.has(key) || seen.has(key)) continue;
+      seen.add(key);
       yield entry;
     }
   }

@@ -1,18 +1,24 @@
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { destinationKey } from "./destination.ts";
+import { deliveryRulesOf, destinationKey } from "./destination.ts";
 
 /** The queues of all destinations that something waits for. */
 export class DeliveryQueues {
   readonly #queues = new Map<string, DeliveryQueue>();
+  readonly #isGroupedWebhook: (uuid: string) => boolean;
+
+  /** `isGroupedWebhook` returns whether a webhook integration asks for one message for all instances of an alert. */
+  constructor(isGroupedWebhook: (uuid: string) => boolean) {
+    this.#isGroupedWebhook = isGroupedWebhook;
+  }
 
   /** The queue of an action's destination, which is made where nothing waited for it. */
   of(action: Action): DeliveryQueue {
     const key = destinationKey(action);
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = new DeliveryQueue();
+      queue = new DeliveryQueue(deliveryRulesOf(action, this.#isGroupedWebhook));
       this.#queues.set(key, queue);
     }
     return queue;
@@ -25,16 +31,15 @@ export class DeliveryQueues {
   /** Forgets the destinations that nothing waits for any more. */
   forgetEmpty(nowMs: number): void {
     for (const [key, queue] of this.#queues) {
-      const { size, isBusy, pausedUntilMs, unstoredOutcome } = queue;
-      const isNeeded = size > 0 || isBusy || pausedUntilMs > nowMs || unstoredOutcome !== undefined;
-      if (!isNeeded) this.#queues.delete(key);
+      const { size, isBusy, pausedUntilMs } = queue;
+      if (size === 0 && !isBusy && pausedUntilMs <= nowMs) this.#queues.delete(key);
     }
   }
 
   /** The time of the next try on the monotonic clock; infinite where nothing waits. */
   nextDueMs(nowMs: number): number {
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queues.values()) if (!queue.isBusy) dueMs = Math.min(dueMs, queue.dueMs(nowMs));
+    for (const queue of this.#queues.values()) if (!queue.isFull) dueMs = Math.min(dueMs, queue.dueMs(nowMs));
     return dueMs;
   }
 

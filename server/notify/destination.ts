@@ -1,4 +1,5 @@
 import type { Action } from "../model/alert.ts";
+import type { DeliveryRules } from "./delivery-queue.ts";
 
 /** Key of the receiver. Notifications with equal keys are sent one after the other. */
 export function destinationKey(action: Action): string {
@@ -16,9 +17,46 @@ export function destinationKey(action: Action): string {
   }
 }
 
-/** True where one message reports many instances, as people want it. Programs get a message for each instance. */
-export function isGrouped(action: Action): boolean {
-  return action.type === "slack" || action.type === "email";
+/** Messages to one destination that may be on their way at once. Slack takes about one a second for each channel. */
+const inFlightMaxOf = { slack: 1, email: 4, pagerDuty: 16, webhook: 32 } as const satisfies Record<
+  Action["type"],
+  number
+>;
+
+/**
+ * How messages go to the destination of an action. `isGroupedWebhook` returns whether a webhook integration asks for
+ * one message for all instances of an alert.
+ */
+export function deliveryRulesOf(
+  { type }: Action,
+  isGroupedWebhook: (uuid: string) => boolean,
+): DeliveryRules {
+  return {
+    inFlightMax: inFlightMaxOf[type],
+    isGrouped: ({ action }) => isGrouped(action, isGroupedWebhook),
+    orderKeyOf: ({ action, event }) => {
+      // One incident stands for all instances of a rule: its messages keep the order in which they arose.
+      const isShared =
+        action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
+      return isShared ? JSON.stringify([event.alertId, event.rule]) : event.fireId;
+    },
+  };
+}
+
+/**
+ * Whether one message reports many instances. People want it so; programs get a message for each instance unless the
+ * integration asks for one.
+ */
+export function isGrouped(action: Action, isGroupedWebhook: (uuid: string) => boolean): boolean {
+  switch (action.type) {
+    case "slack":
+    case "email":
+      return true;
+    case "pagerDuty":
+      return action.pagerDutyDestination.groupInstances === true;
+    case "webhook":
+      return isGroupedWebhook(action.webhookDestination.uuid);
+  }
 }
 
 /** Name of the receiver for people. It contains no secret. */

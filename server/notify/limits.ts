@@ -46,7 +46,7 @@ export const storeWaitMs = 5 * second;
 export const listedInstancesMax = 20;
 /** Instances that one message to people reports, including those that it only counts. */
 export const groupedMax = 1_000;
-/** Destinations to which messages are sent at once. */
+/** Messages that are sent at once, to all destinations together. */
 export const sendingMax = 256;
 /** Notifications that have ended and are kept for people to read. */
 export const endedKept = 2_000;

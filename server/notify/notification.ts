@@ -1,7 +1,6 @@
 import type { Json } from "../../engine/index.ts";
 import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
-import { isGrouped } from "./destination.ts";
 import { groupWaitMs, problemLengthMax } from "./limits.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { Outcome } from "./sender.ts";
@@ -26,10 +25,10 @@ export interface Notification {
   mayHaveArrived: boolean;
 }
 
+/** `isGrouped`: it waits a little for others that share its message. */
 export function makeNotification(
-  id: string,
-  event: NotificationEvent,
-  action: Action,
+  { id, event, action }: Pick<Notification, "id" | "event" | "action">,
+  isGrouped: boolean,
   nowMs: number,
 ): Notification {
   return {
@@ -39,7 +38,7 @@ export function makeNotification(
     createdAtMs: nowMs,
     status: "waiting",
     tries: 0,
-    nextAtMs: nowMs + (isGrouped(action) ? groupWaitMs : 0),
+    nextAtMs: nowMs + (isGrouped ? groupWaitMs : 0),
     endedAtMs: null,
     problem: null,
     messageId: null,

@@ -96,6 +96,7 @@ export class Notifier {
       elapsed,
       random: Math.random,
       senders: makeSenders(options),
+      isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
       silencedBy: (event) => this.silencedBy(event),
       onGivenUp: (message, notifications) => {
         log("error", message);

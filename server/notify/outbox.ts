@@ -4,7 +4,7 @@ import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
 import { stableId } from "../model/stable-id.ts";
-import type { DeliveryQueue, Moment } from "./delivery-queue.ts";
+import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationKey, destinationName, isGrouped } from "./destination.ts";
 import { rulesOf } from "./event-types.ts";
@@ -28,6 +28,8 @@ export interface OutboxOptions {
   /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
+  /** Whether a webhook integration asks for one message for all instances of an alert. */
+  isGroupedWebhook: (uuid: string) => boolean;
   /** The id of the silence that covers an event now. */
   silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
   /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
@@ -40,7 +42,7 @@ const table = "notifications";
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #queues = new DeliveryQueues();
+  readonly #queues: DeliveryQueues;
   readonly #all = new Map<string, Notification>();
   /** Ids of the notifications that have ended, the oldest first. */
   readonly #ended: string[] = [];
@@ -52,6 +54,7 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
+    this.#queues = new DeliveryQueues(options.isGroupedWebhook);
     const moment = this.#moment();
     const stored = options.state.list(table).map(({ value }) => readNotification(value, moment.wallMs));
     stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
@@ -88,7 +91,8 @@ export class Outbox {
       for (const action of actions) {
         const id = notificationId(event.id, action);
         if (!rulesOf(event.type).isWanted(action) || this.#all.has(id)) continue;
-        made.set(id, makeNotification(id, event, action, nowMs));
+        const isShared = isGrouped(action, this.#options.isGroupedWebhook);
+        made.set(id, makeNotification({ id, event, action }, isShared, nowMs));
       }
     }
     const fresh = [...made.values()];
@@ -123,13 +127,13 @@ export class Outbox {
     const nowMs = this.#options.elapsed();
     this.#queues.forgetEmpty(nowMs);
     for (const queue of this.#queues.all()) {
-      if (this.#sending.size >= sendingMax) break;
-      if (queue.isReady(nowMs)) this.#start(queue);
+      if (queue.canStoreAgain(nowMs)) this.#storeOutcomes(queue);
+      while (this.#sending.size < sendingMax && queue.isReady(nowMs)) this.#sendNext(queue, nowMs);
     }
     await Promise.all(this.#sending);
   }
 
-  /** The time of the next try on the monotonic clock, infinite without one. Queues that are sending do not count. */
+  /** The time of the next try on the monotonic clock, infinite without one. Queues that send all they may do not count. */
   nextDueMs(): number {
     return this.#queues.nextDueMs(this.#options.elapsed());
   }
@@ -165,15 +169,15 @@ export class Outbox {
     return true;
   }
 
-  /** Makes the next try of a notification due, unless its queue is sending a message just now. */
+  /** Makes the next try of a notification due, unless its queue is working on it just now. */
   async #setNextTry(notification: Notification, nextAtMs: number): Promise<void> {
     const queue = this.#queues.of(notification.action);
-    if (queue.isBusy) return;
-    queue.isBusy = true;
+    if (queue.isClaimed(notification)) return;
+    queue.claim([notification]);
     try {
       await this.#update(queue, [{ ...notification, nextAtMs }]);
     } finally {
-      queue.isBusy = false;
+      queue.release([notification]);
     }
     this.#schedule();
   }
@@ -214,20 +218,40 @@ export class Outbox {
     );
   }
 
-  #start(queue: DeliveryQueue): void {
-    this.#work(queue, () => this.#sendNext(queue));
-  }
-
-  /** Gives up what is beyond the bounds of what may wait. A queue that is busy has its turn when it ends. */
+  /** Gives up what is beyond the bounds of what may wait. */
   #giveUpExcess(): void {
     for (const [queue, excess] of findExcess(this.#queues.all(), this.#options.elapsed())) {
-      this.#work(queue, () => this.#giveUp(queue, excess));
+      const notifications = excess.map(({ notification }) => notification);
+      queue.claim(notifications);
+      void this.#work(queue, () => this.#giveUp(queue, excess)).finally(() => queue.release(notifications));
     }
   }
 
-  /** Does one thing at a time to a queue. */
-  #work(queue: DeliveryQueue, act: () => Promise<void>): void {
-    queue.isBusy = true;
+  /** Begins to send the next message of a queue. */
+  #sendNext(queue: DeliveryQueue, nowMs: number): void {
+    const message = queue.beginMessage(nowMs);
+    void this.#work(queue, () => this.#send(queue, message)).finally(() => {
+      queue.endMessage(message);
+      this.#schedule();
+    });
+  }
+
+  /** Stores the outcomes of a queue that could not be stored before. */
+  #storeOutcomes(queue: DeliveryQueue): void {
+    queue.isStoringAgain = true;
+    void this.#work(queue, async () => {
+      for (const each of [...queue.unstoredOutcomes]) {
+        await this.#storeOutcome(queue, each);
+        queue.release(each.notifications);
+      }
+    }).finally(() => {
+      queue.isStoringAgain = false;
+      this.#schedule();
+    });
+  }
+
+  /** Follows something that is done to a queue until it has ended. An error pauses the queue. */
+  #work(queue: DeliveryQueue, act: () => Promise<void>): Promise<void> {
     const working = act()
       .catch((error: unknown) => {
         // The state cannot be written. After a pause, the write is repeated before another message is sent.
@@ -238,11 +262,11 @@ export class Outbox {
         );
       })
       .finally(() => {
-        queue.isBusy = false;
         this.#sending.delete(working);
         this.#schedule();
       });
     this.#sending.add(working);
+    return working;
   }
 
   /** Stores that the notifications of a queue are given up, and says so once for each alert. */
@@ -255,17 +279,16 @@ export class Outbox {
     for (const each of Map.groupBy(ended, ({ event }) => event.alertId).values()) this.#reportGivenUp(each);
   }
 
-  async #sendNext(queue: DeliveryQueue): Promise<void> {
-    if (queue.unstoredOutcome !== undefined) await this.#storeOutcome(queue, queue.unstoredOutcome);
+  /** Sends a message about claimed notifications, and stores its outcome. */
+  async #send(queue: DeliveryQueue, message: readonly Notification[]): Promise<void> {
     const nowMs = this.#options.now();
-    const due = queue.next(this.#options.elapsed());
-    const group = await this.#skipNeedless(queue, due, nowMs);
+    const group = await this.#skipNeedless(queue, message, nowMs);
     const first = group[0];
     if (first === undefined) return;
     const messageId = first.messageId ?? first.id;
     // The id is stored before the message is sent. If the process dies during this try, the next try sends the same
     // notifications under the same id; later ones get a message of their own.
-    if (isGrouped(first.action) && first.messageId === null) {
+    if (isGrouped(first.action, this.#options.isGroupedWebhook) && first.messageId === null) {
       await this.#update(
         queue,
         group.map((each) => ({ ...each, messageId })),
@@ -333,13 +356,11 @@ export class Outbox {
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
-  async #storeOutcome(
-    queue: DeliveryQueue,
-    { messageId, notifications }: NonNullable<DeliveryQueue["unstoredOutcome"]>,
-  ): Promise<void> {
-    queue.unstoredOutcome = { messageId, notifications };
+  async #storeOutcome(queue: DeliveryQueue, outcome: MessageOutcome): Promise<void> {
+    const { notifications } = outcome;
+    queue.unstoredOutcomes.add(outcome);
     await this.#update(queue, notifications);
-    queue.unstoredOutcome = undefined;
+    queue.unstoredOutcomes.delete(outcome);
     if (notifications[0]!.status === "givenUp") this.#reportGivenUp(notifications);
   }
 

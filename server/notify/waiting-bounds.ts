@@ -22,27 +22,26 @@ const tooManyInAll =
 
 /**
  * Returns the oldest notifications of each queue beyond its bounds. Where all queues together are beyond theirs, the
- * fullest loses its oldest, so that a receiver that fails costs no other one its messages. Busy queues are left out.
+ * fullest loses its oldest, so that a receiver that fails costs no other one its messages. What is being sent is left out.
  */
 export function findExcess(queues: Iterable<DeliveryQueue>, nowMs: number): Map<DeliveryQueue, Excess[]> {
   const all = Array.from(queues, (queue) => new Remainder(queue));
-  const idle = all.filter(({ queue }) => !queue.isBusy);
-  for (const each of idle) {
+  for (const each of all) {
     while (each.isTooOld(nowMs)) each.giveUpOldest(tooOld);
-    while (each.count > waitingMax || each.bytes > waitingBytesMax) each.giveUpOldest(tooMany);
+    while (each.count > waitingMax || each.bytes > waitingBytesMax) if (!each.giveUpOldest(tooMany)) break;
   }
   let count = all.reduce((sum, each) => sum + each.count, 0);
   let bytes = all.reduce((sum, each) => sum + each.bytes, 0);
   while (count > allWaitingMax || bytes > allWaitingBytesMax) {
-    const fullest = findFullest(idle, bytes > allWaitingBytesMax ? "bytes" : "count");
+    const fullest = findFullest(all, bytes > allWaitingBytesMax ? "bytes" : "count");
     if (fullest === undefined) break;
     const before = fullest.bytes;
-    fullest.giveUpOldest(tooManyInAll);
+    if (!fullest.giveUpOldest(tooManyInAll)) break;
     count--;
     bytes -= before - fullest.bytes;
   }
   return new Map(
-    idle.flatMap(({ queue, excess }) => (excess.length === 0 ? [] : [[queue, excess] as const])),
+    all.flatMap(({ queue, excess }) => (excess.length === 0 ? [] : [[queue, excess] as const])),
   );
 }
 
@@ -52,33 +51,43 @@ function findFullest(all: readonly Remainder[], by: "bytes" | "count"): Remainde
   return fullest;
 }
 
-/** What remains of a queue, from the oldest on. */
+type Oldest = ReturnType<DeliveryQueue["oldest"]>;
+
+/** What remains of a queue, from the oldest on. What is being sent counts, but is not given up. */
 class Remainder {
   readonly queue: DeliveryQueue;
   readonly excess: Excess[] = [];
   count: number;
   bytes: number;
-  readonly #entries: ReturnType<DeliveryQueue["oldest"]>;
-  #oldest: IteratorResult<{ notification: Notification; sinceMs: number; bytes: number }>;
+  readonly #entries: Oldest;
+  #oldest: ReturnType<Oldest["next"]>;
 
   constructor(queue: DeliveryQueue) {
     this.queue = queue;
     this.count = queue.size;
     this.bytes = queue.bytes;
     this.#entries = queue.oldest();
-    this.#oldest = this.#entries.next();
+    this.#oldest = this.#nextOldest();
   }
 
   isTooOld(nowMs: number): boolean {
     return !this.#oldest.done && nowMs - this.#oldest.value.sinceMs > waitingAgeMsMax;
   }
 
-  giveUpOldest(problem: string): void {
-    if (this.#oldest.done) return;
+  /** Returns false where all that remains is being sent. */
+  giveUpOldest(problem: string): boolean {
+    if (this.#oldest.done) return false;
     const { notification, bytes } = this.#oldest.value;
     this.excess.push({ notification, problem });
     this.count--;
     this.bytes -= bytes;
-    this.#oldest = this.#entries.next();
+    this.#oldest = this.#nextOldest();
+    return true;
+  }
+
+  #nextOldest(): ReturnType<Oldest["next"]> {
+    let next = this.#entries.next();
+    while (!next.done && this.queue.isClaimed(next.value.notification)) next = this.#entries.next();
+    return next;
   }
 }

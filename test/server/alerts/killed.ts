@@ -28,6 +28,7 @@ const outbox = new Outbox({
   random: Math.random,
   onGivenUp: () => undefined,
   senders: { webhook, slack: unused, email: unused, pagerDuty: unused },
+  isGroupedWebhook: () => false,
 });
 const evaluator = new Evaluator({
   ...shared,

@@ -68,7 +68,7 @@ export function openRig(options: RigOptions): Rig {
   const requests = new InvestigationRequests(state);
   const senders = { webhook: send, slack: send, email: send, pagerDuty: send };
   const outbox = new Outbox({
-    ...{ state, now, elapsed: now, random: Math.random, senders, metrics: new Metrics() },
+    ...{ state, now, elapsed: now, random: Math.random, senders, isGroupedWebhook: () => false, metrics: new Metrics() },
     ...{ silencedBy: () => undefined, onGivenUp: () => undefined, log: (_, text) => logged.push(text) },
   });
   const investigator = new FireInvestigator({

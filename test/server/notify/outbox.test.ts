@@ -108,30 +108,98 @@ describe("the outbox", () => {
       { event: fired("a"), actions: [hook("h")] },
       { event: fired("b"), actions: [hook("h"), hook("other")] },
     );
+    await post.pass(1_000);
+    await post.put({ event: fired("c"), actions: [hook("h")] });
     await post.pass(day);
     const at = post.sent.map(({ to, names, atMs }) => `${to} ${names[0]} ${atMs - beganMs}`);
-    expect(at).toEqual(["h a 0", "other b 0", "h a 60000", "h b 60000"]);
+    expect(at).toEqual(["h a 0", "h b 0", "other b 0", "h a 60000", "h c 60000"]);
   });
 
   test("a receiver that hangs delays nobody else", async () => {
     const post = new Post();
-    let release: (outcome: Outcome) => void = () => undefined;
+    const releases: ((outcome: Outcome) => void)[] = [];
     post.answer = ({ action }) =>
-      receiver(action) === "hangs" ? new Promise((resolve) => (release = resolve)) : { kind: "delivered" };
+      receiver(action) === "hangs"
+        ? new Promise((resolve) => releases.push(resolve))
+        : { kind: "delivered" };
+    const names = Array.from({ length: 100 }, (_, i) => `s${i}`);
     await post.put(
-      ...["a", "b", "c"].map((name) => ({ event: fired(name), actions: [hook("hangs"), hook("well")] })),
+      ...names.map((name) => ({ event: fired(name), actions: [hook("hangs"), hook("well")] })),
     );
     const hanging = post.outbox.sendDue();
-    while (post.sent.length < 4) {
+    const saidTo = (to: string) => post.sent.filter((each) => each.to === to).length;
+    while (saidTo("well") < names.length) {
       await new Promise((resolve) => setImmediate(resolve));
       void post.outbox.sendDue();
     }
-    expect(post.said().sort()).toEqual(["hangs fired a", "well fired a", "well fired b", "well fired c"]);
+    expect(saidTo("hangs")).toBe(32);
     post.answer = () => ({ kind: "delivered" });
-    release({ kind: "delivered" });
+    for (const release of releases) release({ kind: "delivered" });
     await hanging;
     await post.pass(0);
-    expect(post.said().slice(4)).toEqual(["hangs fired b", "hangs fired c"]);
+    expect(saidTo("hangs")).toBe(names.length);
+  });
+
+  test("a thousand fires reach a destination that takes a second for each within a minute, each fire in its order", async () => {
+    const post = new Post();
+    let sending = 0;
+    const most = { all: 0, ofOneFire: 0 };
+    const busy = new Map<string, number>();
+    const waiting: { endsMs: number; end: () => void }[] = [];
+    post.answer = async ({ events: [event] }) => {
+      most.all = Math.max(most.all, ++sending);
+      const ofFire = 1 + (busy.get(event!.fireId) ?? 0);
+      busy.set(event!.fireId, ofFire);
+      most.ofOneFire = Math.max(most.ofOneFire, ofFire);
+      await new Promise<void>((end) => waiting.push({ endsMs: post.nowMs + 1_000, end }));
+      sending--;
+      busy.set(event!.fireId, ofFire - 1);
+      return { kind: "delivered" };
+    };
+    const beganMs = post.nowMs;
+    const names = Array.from({ length: 1_000 }, (_, i) => `s${i}`);
+    await post.put(...names.map((name) => ({ event: fired(name), actions: [hook("h")] })));
+    await post.put(...names.slice(0, 100).map((name) => ({ event: resolved(name), actions: [hook("h")] })));
+    while (post.outbox.list().some(({ status }) => status === "waiting")) {
+      void post.outbox.sendDue();
+      await new Promise((resolve) => setImmediate(resolve));
+      const [first] = waiting;
+      if (first === undefined) continue;
+      post.nowMs = Math.max(post.nowMs, first.endsMs);
+      for (const { end } of waiting.splice(0).filter(({ endsMs }) => endsMs <= post.nowMs)) end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(post.nowMs - beganMs).toBeLessThanOrEqual(60_000);
+    expect(most).toEqual({ all: 32, ofOneFire: 1 });
+    const typesOf = (name: string) => post.sent.filter((each) => each.names[0] === name).map(({ type }) => type);
+    expect(names.map(typesOf)).toEqual(
+      names.map((_, i) => (i < 100 ? ["alertFired", "alertResolved"] : ["alertFired"])),
+    );
+  });
+
+  test("a webhook that asks for it gets one message for all instances that fire together", async () => {
+    const post = new Post();
+    post.grouped.add("together");
+    const actions = [hook("together")];
+    await post.put(...["a", "b"].map((name) => ({ event: fired(name), actions })));
+    await post.pass(2_000);
+    await post.put({ event: fired("c"), actions }, { event: resolved("a"), actions });
+    await post.pass(day);
+    expect(post.said()).toEqual(["together fired a,b,c", "together resolved a"]);
+  });
+
+  test("a PagerDuty incident that stands for all instances gets its messages in the order in which they arose", async () => {
+    const post = new Post();
+    let tries = 0;
+    post.answer = () => (tries++ === 1 ? { kind: "retry", problem: "no" } : { kind: "delivered" });
+    const actions: Action[] = [{ type: "pagerDuty", pagerDutyDestination: { groupInstances: true } }];
+    await post.put(...["a", "b"].map((name) => ({ event: fired(name), actions })));
+    await post.pass(6_000);
+    await post.put({ event: resolved("a"), actions }, { event: resolved("b"), actions });
+    await post.put({ event: fired("c"), actions });
+    await post.pass(day);
+    const ends = "pagerDuty resolved a,b";
+    expect(post.said()).toEqual(["pagerDuty fired a,b", ends, ends, "pagerDuty fired c"]);
   });
 
   test("people get one message for many instances of an alert, also when it is sent again; programs get each", async () => {

@@ -15,6 +15,8 @@ export class Post {
   readonly sent: { id: string; to: string; type: string; names: string[]; atMs: number }[] = [];
   readonly logged: string[] = [];
   readonly silenced = new Set<string>();
+  /** Webhooks that ask for one message for all instances of an alert. */
+  readonly grouped = new Set<string>();
   metrics = new Metrics();
   answer: (delivery: Delivery) => Outcome | Promise<Outcome> = () => ({ kind: "delivered" });
   outbox: Outbox = this.open();
@@ -35,6 +37,7 @@ export class Post {
       elapsed: () => this.nowMs,
       random: () => 0,
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
+      isGroupedWebhook: (uuid) => this.grouped.has(uuid),
       silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
       metrics: this.metrics,
       onGivenUp: (message) => this.logged.push(`error ${message}`),

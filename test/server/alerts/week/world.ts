@@ -181,6 +181,7 @@ export class WeekWorld {
       elapsed: now,
       random: () => 0.5,
       senders,
+      isGroupedWebhook: () => false,
       silencedBy,
       onGivenUp,
       metrics,
