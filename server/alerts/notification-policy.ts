@@ -42,9 +42,10 @@ export function applyNotificationPolicy(
 ): NotificationDecision {
   const fires = new Map(opened.map((fire) => [fire.id, fire]));
   const decision: NotificationDecision = { state, fires: [], messages: [], noticed: [] };
+  const firing = countFiring(state);
   for (const each of closed) {
     const fire = fires.get(each.fire.id) ?? context.knownFire(each.fire.id);
-    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, context, decision));
+    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, firing(fire.rule), context, decision));
   }
   if (alert !== undefined && state !== undefined && context.isHead) {
     decision.state = decideOnOpen(alert, state, fires, context, decision);
@@ -56,6 +57,7 @@ export function applyNotificationPolicy(
 function decideOnEnd(
   fire: Fire,
   { fire: open, resolvedAtMs, reason }: ClosedFire,
+  firingInstances: number,
   context: NotificationContext,
   { messages, noticed }: NotificationDecision,
 ): Fire {
@@ -63,7 +65,8 @@ function decideOnEnd(
   const resolved = { resolvedAtMs, reason };
   const { actions } = fire;
   if (open.told) {
-    messages.push({ event: makeResolvedEvent(fire, resolved, isLate(resolvedAtMs, context)), actions });
+    const late = isLate(resolvedAtMs, context);
+    messages.push({ event: makeResolvedEvent(fire, resolved, late, firingInstances), actions });
     return ended;
   }
   if (open.noticed) return ended;
@@ -71,8 +74,8 @@ function decideOnEnd(
   noticed.push(ended);
   const silence = context.silencedBy(fire);
   if (silence !== undefined) return { ...ended, silencedBy: silence };
-  messages.push({ event: makeFiredEvent(fire, false), actions });
-  messages.push({ event: makeResolvedEvent(fire, resolved, false), actions });
+  messages.push({ event: makeFiredEvent(fire, false, firingInstances + 1), actions });
+  messages.push({ event: makeResolvedEvent(fire, resolved, false, firingInstances), actions });
   return { ...ended, told: "yes" };
 }
 
@@ -86,6 +89,7 @@ function decideOnOpen(
   const actionsOf = new Map<string, readonly Action[]>(
     alert.timeseries.evaluationRules.map(({ name, actions = [] }) => [name, actions]),
   );
+  const firing = countFiring(state);
   let instances = state.instances;
   for (const [key, { rules }] of Object.entries(state.instances)) {
     for (const [name, ruleState] of Object.entries(rules)) {
@@ -100,7 +104,10 @@ function decideOnOpen(
       const fire: Fire = { ...known, actions, told, silencedBy: silence ?? null };
       if (!open.noticed) noticed.push(fire);
       if (isNotified)
-        messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
+        messages.push({
+          event: makeFiredEvent(fire, isLate(fire.firedAtMs, context), firing(name)),
+          actions,
+        });
       if (isNotified || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
       if (open.noticed && !isNotified) continue;
       if (instances === state.instances) instances = { ...instances };
@@ -109,6 +116,23 @@ function decideOnOpen(
     }
   }
   return instances === state.instances ? state : { ...state, instances };
+}
+
+/** Returns a function that counts the instances of a rule that have an open fire. It counts when it is first asked. */
+function countFiring(state: AlertState | undefined): (rule: string) => number {
+  let counts: Map<string, number> | undefined;
+  return (rule) => {
+    counts ??= countOpenFires(state);
+    return counts.get(rule) ?? 0;
+  };
+}
+
+function countOpenFires(state: AlertState | undefined): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { rules } of Object.values(state?.instances ?? {}))
+    for (const [rule, { fire }] of Object.entries(rules))
+      if (fire !== null) counts.set(rule, 1 + (counts.get(rule) ?? 0));
+  return counts;
 }
 
 function isLate(atMs: number, { nowMs, delayMs }: NotificationContext): boolean {

@@ -1,7 +1,6 @@
 /** The events about a completed investigation. */
 
-import type { Fire } from "../alerts/state/fire.ts";
-import { makeFiredEvent } from "../alerts/state/fire.ts";
+import { type Fire, factsOf } from "../alerts/state/fire.ts";
 import type { EventMessage, InvestigationEvent } from "../model/event.ts";
 import type { InvestigationReport, StoredInvestigation } from "../model/investigation.ts";
 import { stableId } from "../model/stable-id.ts";
@@ -34,8 +33,9 @@ export function makeCompletedEvents(
     });
     if (actions.length === 0) return [];
     const id = stableId("investigated", fire.id);
-    const { resolvedAtMs: _, reason: __, ...facts } = makeFiredEvent(fire, false);
-    return [{ event: { ...facts, id, type: "investigationCompleted", report }, actions }];
+    return [
+      { event: { ...factsOf(fire), id, type: "investigationCompleted", late: false, report }, actions },
+    ];
   });
 }
 

@@ -47,7 +47,7 @@ const webhook = strictObject({
   }),
 });
 
-const operators = [
+export const operators = [
   "greaterThan",
   "greaterThanOrEqual",
   "lessThan",
@@ -83,10 +83,17 @@ const staticRule = strictObject({
 export type StaticRule = z.infer<typeof staticRule>;
 export type Operator = (typeof operators)[number];
 
+/** How bad a fire is, the worst first. The words are PagerDuty's. */
+export const severities = ["critical", "error", "warning", "info"] as const;
+const severity = z.enum(severities);
+export type Severity = z.infer<typeof severity>;
+
 const rule = strictObject({
   /** Identifies the rule within the alert, and is unique there. */
   name: nameText,
   type: z.literal("static").optional(),
+  /** In the place of the alert's. */
+  severity: severity.optional(),
   static: staticRule,
   actions: z.array(action).max(listedMax).optional(),
 });
@@ -101,10 +108,21 @@ const alertTimeseries = strictObject({
   evaluationRules: z.array(rule).min(1).max(listedMax),
 });
 
+const alertLabels = z
+  .record(nameText, nameText)
+  .refine((labels) => Object.keys(labels).length <= listedMax, `must have at most ${listedMax} labels`);
+
 export const alertShape = strictObject({
   metadata: strictObject({ name: nameText, description: longText.optional(), id: sentId.optional() }),
   type: z.literal("timeseries").optional(),
   investigateOnFire: z.boolean().optional(),
+  severity: severity.optional(),
+  /** Say whose the alert is, such as `team`. Messages show them. */
+  labels: alertLabels.optional(),
+  /** The address of what to do when it fires, or what to do. */
+  runbook: longText.optional(),
+  /** What messages say in the place of the description. The variables of webhooks are replaced in it. */
+  messageTemplate: longText.optional(),
   timeseries: alertTimeseries,
 }).meta({ id: "Alert" });
 

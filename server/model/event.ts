@@ -1,7 +1,7 @@
 /** Events that notifications carry, of fires and of investigations, and the JSON envelope they are sent in. */
 
 import * as z from "zod";
-import type { Action } from "./alert.ts";
+import { type Action, operators, severities } from "./alert.ts";
 import { investigationReport } from "./investigation.ts";
 
 export const eventTypes = ["alertFired", "alertResolved", "investigationCompleted"] as const;
@@ -24,6 +24,15 @@ const resolveReason = z.enum(["recovered", "gone", "changed", "deleted"]);
 
 export type ResolveReason = z.infer<typeof resolveReason>;
 
+/** A point breaches where all operators hold; a rule fires where so many of the newest points breach. */
+const alertCondition = z.object({
+  operators: z.array(z.object({ operator: z.enum(operators), threshold: z.number() })),
+  datapointsToAlarm: z.int(),
+  datapointsInEvaluationWindow: z.int(),
+});
+
+export type AlertCondition = z.infer<typeof alertCondition>;
+
 /** The members of every event: facts about its fire. */
 const fireFacts = {
   /** Stays the same when the event is sent again. */
@@ -42,6 +51,15 @@ const fireFacts = {
   firedAtMs: z.int(),
   /** The newest point that breached. */
   breached: datapoint,
+  /** What the rule decides by. Absent from fires that an earlier version stored, as are the members below. */
+  condition: alertCondition.exactOptional(),
+  severity: z.enum(severities).exactOptional(),
+  /** Labels of the alert. */
+  alertLabels: z.record(z.string(), z.string()).readonly().exactOptional(),
+  runbook: z.string().exactOptional(),
+  messageTemplate: z.string().exactOptional(),
+  /** Instances of the rule that fire behind the event. */
+  firingInstances: z.int().exactOptional(),
   /** True where it is sent much later than it happened, e.g. after a stop. */
   late: z.boolean(),
 };
@@ -91,16 +109,41 @@ const sharedData = {
   query: z.string(),
   bucketSize: z.int().meta({ description: "Seconds" }),
   firedAt: timeText,
+  condition: alertCondition.nullable().meta({ description: "What the rule decides by" }),
+  severity: z.enum(severities).nullable(),
+  alertLabels: z.record(z.string(), z.string()),
+  runbook: z.string().nullable(),
+  firingInstances: z
+    .int()
+    .nullable()
+    .meta({ description: "Instances of the rule that fire behind the event" }),
   breachingDatapoint: z.strictObject({ time: timeText, value: z.number().nullable() }),
   late: z.boolean().meta({ description: "Sent much later than it happened, as after a stop" }),
   deepLink: z.string(),
 };
 
+const endData = { resolvedAt: timeText.nullable(), resolveReason: resolveReason.nullable() };
+
+/** What differs between the instances in one message. */
+const instanceData = z.strictObject({
+  fireId: z.string(),
+  rule: z.string(),
+  attributes: z.record(z.string(), z.string()),
+  firedAt: timeText,
+  ...endData,
+  breachingDatapoint: sharedData.breachingDatapoint,
+  late: z.boolean(),
+  deepLink: z.string(),
+});
+
 const alertData = z
   .strictObject({
     ...sharedData,
-    resolvedAt: timeText.nullable(),
-    resolveReason: resolveReason.nullable(),
+    ...endData,
+    instances: z
+      .array(instanceData)
+      .exactOptional()
+      .meta({ description: "All instances, where the webhook groups them" }),
   })
   .meta({ id: "AlertEventData" });
 

@@ -36,8 +36,7 @@ export function deliveryRulesOf(
     isGrouped: ({ action }) => isGrouped(action, isGroupedWebhook),
     orderKeyOf: ({ action, event }) => {
       // One incident stands for all instances of a rule: its messages keep the order in which they arose.
-      const isShared =
-        action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
+      const isShared = action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
       return isShared ? JSON.stringify([event.alertId, event.rule]) : event.fireId;
     },
   };

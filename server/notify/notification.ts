@@ -3,7 +3,7 @@ import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
 import { groupWaitMs, problemLengthMax } from "./limits.ts";
 import { retryDelayMs } from "./retry.ts";
-import type { Outcome } from "./sender.ts";
+import type { Outcome } from "./senders/sender.ts";
 
 /** One event for one destination, as it is stored. */
 export interface Notification {

@@ -8,15 +8,15 @@ import type { AlertEvent } from "../model/event.ts";
 import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
-import { AddressGuard } from "./address-guard.ts";
-import { type EmailOptions, emailSender } from "./email.ts";
 import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
-import { pagerDutySender } from "./pager-duty.ts";
-import type { Outcome, Senders } from "./sender.ts";
+import { AddressGuard } from "./senders/address-guard.ts";
+import { type EmailOptions, emailSender } from "./senders/email.ts";
+import { pagerDutySender } from "./senders/pager-duty.ts";
+import type { Outcome, Senders } from "./senders/sender.ts";
+import { slackSender } from "./senders/slack.ts";
+import { type ReadSecret, webhookSender } from "./senders/webhook.ts";
 import { isSilenced, SilencesByAlert, type StoredSilence } from "./silence.ts";
-import { slackSender } from "./slack.ts";
-import { type ReadSecret, webhookSender } from "./webhook.ts";
 
 export interface NotifySettings {
   /** The URL at which people reach the server, without a slash at its end. */

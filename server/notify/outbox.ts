@@ -1,5 +1,5 @@
 /** The outbox: stores notifications, then sends each at least once under one id, and reports those it gives up. */
-import type { Json, State, StateChange } from "../../engine/index.ts";
+import type { State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
@@ -7,16 +7,11 @@ import { stableId } from "../model/stable-id.ts";
 import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationKey, destinationName, isGrouped } from "./destination.ts";
-import { rulesOf } from "./event-types.ts";
-import { endedKept, sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
-import {
-  afterTry,
-  hasReachedNobody,
-  makeNotification,
-  type Notification,
-  readNotification,
-} from "./notification.ts";
-import { type Outcome, type Senders, tryToSend } from "./sender.ts";
+import { sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
+import { rulesOf } from "./message/event-types.ts";
+import { afterTry, hasReachedNobody, makeNotification, type Notification } from "./notification.ts";
+import { type Outcome, type Senders, tryToSend } from "./senders/sender.ts";
+import { StoredNotifications } from "./stored-notifications.ts";
 import { type Excess, findExcess } from "./waiting-bounds.ts";
 
 export interface OutboxOptions {
@@ -38,14 +33,10 @@ export interface OutboxOptions {
   log: (level: "warn" | "error", message: string) => void;
 }
 
-const table = "notifications";
-
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queues: DeliveryQueues;
-  readonly #all = new Map<string, Notification>();
-  /** Ids of the notifications that have ended, the oldest first. */
-  readonly #ended: string[] = [];
+  readonly #stored: StoredNotifications;
   readonly #outcomes: Counter;
   readonly #givenUp: Counter;
   readonly #sending = new Set<Promise<void>>();
@@ -56,14 +47,12 @@ export class Outbox {
     this.#options = options;
     this.#queues = new DeliveryQueues(options.isGroupedWebhook);
     const moment = this.#moment();
-    const stored = options.state.list(table).map(({ value }) => readNotification(value, moment.wallMs));
-    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
+    this.#stored = new StoredNotifications(options.state, moment.wallMs);
     const ageMsMax = waitingAgeMsMax - waitingMsMin;
-    for (const notification of stored) {
+    for (const notification of this.#stored.values()) {
       const ageMs = Math.min(Math.max(0, moment.wallMs - notification.createdAtMs), ageMsMax);
-      this.#take(notification, moment, ageMs);
+      this.#queue(notification, moment, ageMs);
     }
-    this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
     this.#outcomes = options.metrics.counter(
       "svc_notification_tries_total",
       "Tries to send messages, by outcome.",
@@ -75,7 +64,7 @@ export class Outbox {
     this.#queues.readMetrics(options.metrics, options.elapsed);
     const help = "Notifications that are kept, by status.";
     options.metrics.read("gauge", "svc_notifications", help, () => {
-      const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
+      const counts = Map.groupBy(this.#stored.values(), ({ status }) => status);
       return [...counts].map(([status, all]) => [{ status }, all.length]);
     });
   }
@@ -90,17 +79,20 @@ export class Outbox {
     for (const { event, actions } of messages) {
       for (const action of actions) {
         const id = notificationId(event.id, action);
-        if (!rulesOf(event.type).isWanted(action) || this.#all.has(id)) continue;
+        if (!rulesOf(event.type).isWanted(action) || this.#stored.get(id) !== undefined) continue;
         const isShared = isGrouped(action, this.#options.isGroupedWebhook);
         made.set(id, makeNotification({ id, event, action }, isShared, nowMs));
       }
     }
     const fresh = [...made.values()];
     return {
-      changes: fresh.map(toChange),
+      changes: fresh.map((each) => this.#stored.changeFor(each)),
       stored: () => {
         const moment = this.#moment();
-        for (const notification of fresh) this.#take(notification, moment);
+        for (const notification of fresh) {
+          this.#stored.take(notification);
+          this.#queue(notification, moment);
+        }
         if (fresh.length === 0) return;
         this.#giveUpExcess();
         this.#schedule();
@@ -140,11 +132,11 @@ export class Outbox {
 
   /** All notifications that are kept, the newest first. */
   list(): Notification[] {
-    return [...this.#all.values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
+    return [...this.#stored.values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
   }
 
   get(id: string): Notification | undefined {
-    return this.#all.get(id);
+    return this.#stored.get(id);
   }
 
   /**
@@ -152,7 +144,7 @@ export class Outbox {
    * at once. Returns false where there is no notification of that id.
    */
   async resend(id: string): Promise<boolean> {
-    const known = this.#all.get(id);
+    const known = this.#stored.get(id);
     if (known === undefined) return false;
     const nextAtMs = this.#options.now();
     if (known.status === "waiting") {
@@ -161,10 +153,8 @@ export class Outbox {
     }
     const fresh = { status: "waiting", tries: 0, nextAtMs, endedAtMs: null, problem: null } as const;
     const again: Notification = { ...known, ...fresh };
-    await this.#options.state.write([toChange(again)]);
-    const place = this.#ended.indexOf(id);
-    if (place >= 0) this.#ended.splice(place, 1);
-    this.#take(again, this.#moment());
+    await this.#stored.write([again]);
+    this.#queue(again, this.#moment());
     this.#schedule();
     return true;
   }
@@ -189,14 +179,10 @@ export class Outbox {
     return tryToSend(this.#options.senders, delivery);
   }
 
-  /** `ageMs`: how long it has waited already. */
-  #take(notification: Notification, moment: Moment, ageMs = 0): void {
-    this.#all.set(notification.id, notification);
-    if (notification.status !== "waiting") {
-      this.#ended.push(notification.id);
-      return;
-    }
-    this.#queues.of(notification.action).put(notification, moment, ageMs);
+  /** Queues a notification that waits. `ageMs`: how long it has waited already. */
+  #queue(notification: Notification, moment: Moment, ageMs = 0): void {
+    if (notification.status === "waiting")
+      this.#queues.of(notification.action).put(notification, moment, ageMs);
   }
 
   #moment(): Moment {
@@ -338,12 +324,12 @@ export class Outbox {
       const fired = isFresh ? this.#firedBefore(notification) : undefined;
       // One more trigger would open an incident that is resolved.
       if (rulesOf(event.type).pagerDuty === "note" && notification.action.type === "pagerDuty")
-        if (this.#all.has(endId(notification))) return "its fire has ended";
+        if (this.#stored.get(endId(notification)) !== undefined) return "its fire has ended";
       return fired !== undefined && hasReachedNobody(fired) ? "its fire was never told" : undefined;
     }
     const silence = isFresh ? this.#options.silencedBy(event, nowMs) : undefined;
     if (silence !== undefined) return `silenced by ${silence}`;
-    const hasEnded = this.#all.get(endId(notification))?.status === "waiting";
+    const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
     const waitedMs = queue.ageMs(notification.id, this.#options.elapsed());
     const isOver = hasEnded && !notification.mayHaveArrived && waitedMs > untoldMsMax;
     return isOver ? "it ended before anybody could be told" : undefined;
@@ -352,7 +338,7 @@ export class Outbox {
   /** Returns the notification of a fire's begin for any later one about it; undefined for itself. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
     if (event.type === "alertFired") return undefined;
-    return this.#all.get(notificationId(stableId("fired", event.fireId), action));
+    return this.#stored.get(notificationId(stableId("fired", event.fireId), action));
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
@@ -372,30 +358,13 @@ export class Outbox {
     this.#options.onGivenUp(message, notifications);
   }
 
-  /** Stores notifications, and only then changes them in memory. Deletes the oldest ended ones above `endedKept`. */
+  /** Stores notifications of a queue, and only then changes them in the queue. */
   async #update(queue: DeliveryQueue, notifications: readonly Notification[]): Promise<void> {
-    const ending = notifications.filter(({ status }) => status !== "waiting").length;
-    // Taken out before the write, so that no other update forgets the same ones instead of further ones.
-    const forgotten = this.#ended
-      .splice(0, Math.max(0, this.#ended.length + ending - endedKept))
-      .map((id) => this.#all.get(id)!);
-    for (const { id } of forgotten) this.#all.delete(id);
-    const removed = forgotten.map(({ id }): StateChange => ({ table, id, value: undefined }));
-    try {
-      await this.#options.state.write([...notifications.map(toChange), ...removed]);
-    } catch (error) {
-      for (const each of forgotten) this.#all.set(each.id, each);
-      this.#ended.unshift(...forgotten.map(({ id }) => id));
-      throw error;
-    }
+    await this.#stored.write(notifications);
     const moment = this.#moment();
     for (const notification of notifications) {
-      this.#all.set(notification.id, notification);
       if (notification.status === "waiting") queue.put(notification, moment);
-      else {
-        queue.remove(notification.id);
-        this.#ended.push(notification.id);
-      }
+      else queue.remove(notification.id);
     }
   }
 }
@@ -410,10 +379,4 @@ function notificationId(eventId: string, action: Action): string {
 /** The id of the notification that ends a fire's. */
 function endId({ event, action }: Notification): string {
   return notificationId(stableId("resolved", event.fireId), action);
-}
-
-const orderOf = ({ event }: Notification) => rulesOf(event.type).order;
-
-function toChange(notification: Notification): StateChange {
-  return { table, id: notification.id, value: notification as unknown as Json };
 }

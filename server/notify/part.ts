@@ -6,7 +6,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { Notifier, type NotifySettings } from "./notifier.ts";
 import { notificationRoutes } from "./routes.ts";
-import type { ReadSecret } from "./webhook.ts";
+import type { ReadSecret } from "./senders/webhook.ts";
 
 export interface NotifyPartSettings {
   /** How notifications are sent. Without it, they are sent only to webhooks at public addresses. */

@@ -10,7 +10,7 @@ import { Refusal } from "../throttle/refusal.ts";
 import { destinationName } from "./destination.ts";
 import type { Notification } from "./notification.ts";
 import type { Notifier, TestedAlert } from "./notifier.ts";
-import type { Outcome } from "./sender.ts";
+import type { Outcome } from "./senders/sender.ts";
 
 const shared = { deadlineMs: 60_000, response: z.looseObject({}) } as const;
 const notificationsListedMax = 1_000;

@@ -40,9 +40,7 @@ export function findExcess(queues: Iterable<DeliveryQueue>, nowMs: number): Map<
     count--;
     bytes -= before - fullest.bytes;
   }
-  return new Map(
-    all.flatMap(({ queue, excess }) => (excess.length === 0 ? [] : [[queue, excess] as const])),
-  );
+  return new Map(all.flatMap(({ queue, excess }) => (excess.length === 0 ? [] : [[queue, excess] as const])));
 }
 
 function findFullest(all: readonly Remainder[], by: "bytes" | "count"): Remainder | undefined {

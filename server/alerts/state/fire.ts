@@ -7,7 +7,8 @@ import type { OpenFire } from "./alert-state.ts";
 import type { FireOpening } from "./fire-opening.ts";
 
 /** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
-export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason"> {
+export interface Fire
+  extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason" | "firingInstances"> {
   labels: Record<string, string>;
   /** End of the bucket with which the rule began to fire. */
   firedAtMs: number;
@@ -49,12 +50,30 @@ export function openFire(
     labels: instance.labels,
     firedAtMs: bucket.endMs,
     breached: bucket.breached,
+    ...describeRule(alert, rule),
     resolvedAtMs: null,
     reason: null,
     told: "no",
     silencedBy: null,
     actions: [...(rule.actions ?? [])],
     opening: bucket.opening,
+  };
+}
+
+/** What messages say of the rule, and of the alert for people. */
+function describeRule(
+  { severity, labels, runbook, messageTemplate }: AlertDefinition,
+  rule: EvaluationRule,
+): Pick<AlertEvent, "condition" | "severity" | "alertLabels" | "runbook" | "messageTemplate"> {
+  const { operators, persistenceSettings } = rule.static;
+  const { datapointsToAlarm, datapointsInEvaluationWindow } = persistenceSettings;
+  const own = rule.severity ?? severity;
+  return {
+    condition: { operators: [...operators], datapointsToAlarm, datapointsInEvaluationWindow },
+    ...(own === undefined ? {} : { severity: own }),
+    ...(labels === undefined ? {} : { alertLabels: labels }),
+    ...(runbook === undefined ? {} : { runbook }),
+    ...(messageTemplate === undefined ? {} : { messageTemplate }),
   };
 }
 
@@ -69,31 +88,37 @@ export function fireIdOf(
   return stableId("fire", alertId, rule, adoptedMs, instance, firedAtMs);
 }
 
-/** `late`: people are notified more than `lateMs` after the time at which they should have been. */
-export function makeFiredEvent(fire: Fire, late: boolean): AlertEvent {
-  const { alertId, alertName, alertDescription, rule, query, bucketSeconds, labels, firedAtMs, breached } =
-    fire;
-  return {
-    id: stableId("fired", fire.id),
-    type: "alertFired",
-    alertId,
-    alertName,
-    alertDescription,
-    rule,
-    query,
-    bucketSeconds,
-    fireId: fire.id,
-    labels,
-    firedAtMs,
-    breached,
-    late,
-  };
+/** What events of all types say of a fire. */
+export function factsOf({ id, ...fire }: Fire): Omit<AlertEvent, "id" | "type" | "late"> {
+  const {
+    resolvedAtMs: _,
+    reason: __,
+    told: ___,
+    silencedBy: ____,
+    actions: _____,
+    opening: ______,
+    ...facts
+  } = fire;
+  return { ...facts, fireId: id };
 }
 
-export function makeResolvedEvent(fire: Fire, closed: Omit<ClosedFire, "fire">, late: boolean): AlertEvent {
-  const { resolvedAtMs, reason } = closed;
+/**
+ * `late`: people are notified more than `lateMs` after the time at which they should have been. `firingInstances`: of
+ * the rule, this one included.
+ */
+export function makeFiredEvent(fire: Fire, late: boolean, firingInstances: number): AlertEvent {
+  return { ...factsOf(fire), id: stableId("fired", fire.id), type: "alertFired", late, firingInstances };
+}
+
+/** `firingInstances`: of the rule, behind the end of this fire. */
+export function makeResolvedEvent(
+  fire: Fire,
+  { resolvedAtMs, reason }: Omit<ClosedFire, "fire">,
+  late: boolean,
+  firingInstances: number,
+): AlertEvent {
   return {
-    ...makeFiredEvent(fire, late),
+    ...makeFiredEvent(fire, late, firingInstances),
     id: stableId("resolved", fire.id),
     type: "alertResolved",
     resolvedAtMs,

@@ -2,10 +2,10 @@
 import { openState } from "../../../engine/index.ts";
 import { Evaluator } from "../../../server/alerts/evaluator.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
-import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
-import type { Outcome } from "../../../server/notify/sender.ts";
-import { webhookSender } from "../../../server/notify/webhook.ts";
+import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
+import type { Outcome } from "../../../server/notify/senders/sender.ts";
+import { webhookSender } from "../../../server/notify/senders/webhook.ts";
 import { type KilledArguments, minute, sceneAlerts, sceneNames, sceneValue } from "./kill-scene.ts";
 
 const { dir, url, nowMs, untilMs } = JSON.parse(process.argv[2]!) as KilledArguments;

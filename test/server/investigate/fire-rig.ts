@@ -11,7 +11,7 @@ import type { Caller } from "../../../server/model/caller.ts";
 import type { InvestigationAnswer } from "../../../server/model/investigation.ts";
 import { stableId } from "../../../server/model/stable-id.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
-import type { Delivery, Outcome } from "../../../server/notify/sender.ts";
+import type { Delivery, Outcome } from "../../../server/notify/senders/sender.ts";
 import { fired, firedAtMs, hook } from "../notify/events.ts";
 
 export const saver: Caller = { tokenId: "t", name: "ada", role: "admin", groups: null, environment: null };
@@ -68,7 +68,15 @@ export function openRig(options: RigOptions): Rig {
   const requests = new InvestigationRequests(state);
   const senders = { webhook: send, slack: send, email: send, pagerDuty: send };
   const outbox = new Outbox({
-    ...{ state, now, elapsed: now, random: Math.random, senders, isGroupedWebhook: () => false, metrics: new Metrics() },
+    ...{
+      state,
+      now,
+      elapsed: now,
+      random: Math.random,
+      senders,
+      isGroupedWebhook: () => false,
+      metrics: new Metrics(),
+    },
     ...{ silencedBy: () => undefined, onGivenUp: () => undefined, log: (_, text) => logged.push(text) },
   });
   const investigator = new FireInvestigator({

@@ -146,7 +146,7 @@ test("a message to people follows the alert's own, and none follows a message th
       await rig.outbox.sendDue();
     };
     const told = rig.outbox.prepare({
-      messages: [{ event: makeFiredEvent(fire, false), actions: fire.actions }],
+      messages: [{ event: makeFiredEvent(fire, false, 1), actions: fire.actions }],
     });
     await state.write(told.changes);
     told.stored();

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AddressGuard, RefusedAddress } from "../../../server/notify/address-guard.ts";
-import { sendHttp } from "../../../server/notify/http-request.ts";
+import { AddressGuard, RefusedAddress } from "../../../server/notify/senders/address-guard.ts";
+import { sendHttp } from "../../../server/notify/senders/http-request.ts";
 
 let server: Server;
 let port = 0;

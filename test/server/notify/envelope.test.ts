@@ -9,8 +9,9 @@ import {
   type NotificationEvent,
   notificationEvent,
 } from "../../../server/model/event.ts";
-import { envelopeOf } from "../../../server/notify/envelope.ts";
-import { fillBody, variablesOf } from "../../../server/notify/template.ts";
+import { envelopeOf } from "../../../server/notify/message/envelope.ts";
+import { fillBody } from "../../../server/notify/message/template.ts";
+import { variablesOf } from "../../../server/notify/message/variables.ts";
 import { fired, firedAtMs, resolved } from "./events.ts";
 
 const { type: _, ...facts } = fired("cart");

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import type { Action } from "../../../server/model/alert.ts";
-import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
-import type { Outcome } from "../../../server/notify/sender.ts";
-import { webhookSender } from "../../../server/notify/webhook.ts";
+import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
+import type { Outcome } from "../../../server/notify/senders/sender.ts";
+import { webhookSender } from "../../../server/notify/senders/webhook.ts";
 import { fired, hook, mail, resolved } from "./events.ts";
 import { Post, receiver } from "./post.ts";
 import { openReceiver } from "./receiver.ts";
@@ -119,13 +119,9 @@ describe("the outbox", () => {
     const post = new Post();
     const releases: ((outcome: Outcome) => void)[] = [];
     post.answer = ({ action }) =>
-      receiver(action) === "hangs"
-        ? new Promise((resolve) => releases.push(resolve))
-        : { kind: "delivered" };
+      receiver(action) === "hangs" ? new Promise((resolve) => releases.push(resolve)) : { kind: "delivered" };
     const names = Array.from({ length: 100 }, (_, i) => `s${i}`);
-    await post.put(
-      ...names.map((name) => ({ event: fired(name), actions: [hook("hangs"), hook("well")] })),
-    );
+    await post.put(...names.map((name) => ({ event: fired(name), actions: [hook("hangs"), hook("well")] })));
     const hanging = post.outbox.sendDue();
     const saidTo = (to: string) => post.sent.filter((each) => each.to === to).length;
     while (saidTo("well") < names.length) {
@@ -171,7 +167,8 @@ describe("the outbox", () => {
     }
     expect(post.nowMs - beganMs).toBeLessThanOrEqual(60_000);
     expect(most).toEqual({ all: 32, ofOneFire: 1 });
-    const typesOf = (name: string) => post.sent.filter((each) => each.names[0] === name).map(({ type }) => type);
+    const typesOf = (name: string) =>
+      post.sent.filter((each) => each.names[0] === name).map(({ type }) => type);
     expect(names.map(typesOf)).toEqual(
       names.map((_, i) => (i < 100 ? ["alertFired", "alertResolved"] : ["alertFired"])),
     );

@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../server/model/event.ts";
-import { AddressGuard } from "../../../server/notify/address-guard.ts";
-import { pagerDutySender } from "../../../server/notify/pager-duty.ts";
+import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
+import { pagerDutySender } from "../../../server/notify/senders/pager-duty.ts";
 import { fired, firedAtMs, pager, resolved } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 

@@ -3,7 +3,7 @@ import { Metrics } from "../../../server/metrics/metrics.ts";
 import type { Action } from "../../../server/model/alert.ts";
 import type { EventMessage } from "../../../server/model/event.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
-import type { Delivery, Outcome } from "../../../server/notify/sender.ts";
+import type { Delivery, Outcome } from "../../../server/notify/senders/sender.ts";
 import { Disk } from "../alerts/disk.ts";
 
 export class Post {

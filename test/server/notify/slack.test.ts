@@ -3,8 +3,8 @@ import { ErrorCode, LogLevel, WebClient } from "@slack/web-api";
 import { expect, test } from "vitest";
 import type { Action } from "../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../server/model/event.ts";
-import { AddressGuard } from "../../../server/notify/address-guard.ts";
-import { slackSender } from "../../../server/notify/slack.ts";
+import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
+import { slackSender } from "../../../server/notify/senders/slack.ts";
 import { fired, resolved, slack } from "./events.ts";
 import { openSlack, type SlackDouble } from "./slack-double.ts";
 
@@ -61,8 +61,12 @@ test("a message and its end in a thread", async () => {
   expect(first).toEqual({ kind: "delivered", receipt });
   expect(await send("#alerts", [resolved("cart")], [receipt])).toMatchObject({ kind: "delivered" });
   expect(double.messages.slice(2)).toMatchObject([
-    { channel: "#alerts", text: "Firing: Too many errors" },
-    { channel: "#alerts", text: "Resolved: Too many errors", thread_ts: receipt.ts },
+    { channel: "#alerts", text: expect.stringMatching(/^Firing: Too many errors\n/) as string },
+    {
+      channel: "#alerts",
+      text: expect.stringMatching(/^Resolved: Too many errors\n/) as string,
+      thread_ts: receipt.ts,
+    },
   ]);
 });
 
@@ -112,7 +116,9 @@ test("an incoming webhook, and one that was taken away", async () => {
   const double = await openSlack();
   const send = senderOf(double);
   expect(await send(double.hookUrl, [fired("cart")])).toEqual({ kind: "delivered" });
-  expect(double.messages).toMatchObject([{ channel: "", text: "Firing: Too many errors" }]);
+  expect(double.messages).toMatchObject([
+    { channel: "", text: expect.stringMatching(/^Firing: Too many errors\n/) as string },
+  ]);
   expect(await send(`${double.hookUrl}-gone`, [fired("cart")])).toEqual({
     kind: "final",
     problem: "the receiver answered 404: no_service",

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fillBody, fillHeader, fillUrl, variablesOf } from "../../../server/notify/template.ts";
+import { fillBody, fillHeader, fillUrl } from "../../../server/notify/message/template.ts";
+import { variablesOf } from "../../../server/notify/message/variables.ts";
 import { fired, firedAtMs, resolved } from "./events.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));

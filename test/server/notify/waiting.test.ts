@@ -10,7 +10,7 @@ import {
   waitingBytesMax,
   waitingMax,
 } from "../../../server/notify/limits.ts";
-import type { Outcome } from "../../../server/notify/sender.ts";
+import type { Outcome } from "../../../server/notify/senders/sender.ts";
 import { fired, hook, mail, resolved } from "./events.ts";
 import { Post } from "./post.ts";
 

@@ -9,7 +9,7 @@ import { Metrics } from "../../../../server/metrics/metrics.ts";
 import type { Action } from "../../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../../server/model/event.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
-import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
+import type { Delivery, Outcome } from "../../../../server/notify/senders/sender.ts";
 import { Disk, type Process } from "../disk.ts";
 import {
   type Death,

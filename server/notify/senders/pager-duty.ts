@@ -2,12 +2,13 @@
  * Triggers and resolves incidents through PagerDuty's Events API v2. A note is one more trigger with the key of an open
  * alert, which PagerDuty adds to the alert's log.
  */
-import type { NotificationEvent } from "../model/event.ts";
+import type { NotificationEvent } from "../../model/event.ts";
+import { stableId } from "../../model/stable-id.ts";
+import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
+import { deepLink, eventLine } from "../message/event-text.ts";
+import { rulesOf, time } from "../message/event-types.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { envelopeOf } from "./envelope.ts";
-import { rulesOf, time } from "./event-types.ts";
 import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
-import { deepLink, eventLine } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
 export interface PagerDutyOptions {
@@ -26,8 +27,8 @@ const fieldLengthMax = 255;
 const detailsBytesMax = 256 * 1024;
 
 export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"] {
-  return async ({ action, events: [event] }): Promise<Outcome> => {
-    const { routingKey, serviceId, serviceName } = action.pagerDutyDestination;
+  return async ({ id, action, events }): Promise<Outcome> => {
+    const { routingKey, serviceId, serviceName, groupInstances = false } = action.pagerDutyDestination;
     const named = serviceId ?? serviceName;
     const key = routingKey ?? (named === undefined ? undefined : options.routingKeys[named]);
     if (key === undefined) {
@@ -37,12 +38,16 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
           : `no routing key is configured for the PagerDuty service ${JSON.stringify(named)}`;
       return { kind: "final", problem: which };
     }
+    const body = groupInstances
+      ? groupBody(key, { id, events }, options.publicUrl)
+      : pagerDutyBody(key, events[0]!, options.publicUrl);
+    if (body === undefined) return { kind: "delivered" };
     const answer = await sendHttp(
       {
         method: "POST",
         url: new URL(options.eventsUrl ?? pagerDutyEvents),
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(pagerDutyBody(key, event!, options.publicUrl)),
+        body: JSON.stringify(body),
       },
       options.guard,
     );
@@ -50,6 +55,25 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
     if (answer.status === 429 || answer.status >= 500) return retryOutcome(answer);
     return { kind: "final", problem: describeAnswer(answer.status, answer.text) };
   };
+}
+
+/** The message about an incident that stands for all instances of a rule; undefined where the incident stays open. */
+function groupBody(
+  routingKey: string,
+  { id, events }: Pick<Parameters<Senders["pagerDuty"]>[0], "id" | "events">,
+  publicUrl: string,
+) {
+  const last = events.at(-1)!;
+  const dedup = { dedup_key: stableId("incident", last.alertId, last.rule) };
+  if (rulesOf(last.type).pagerDuty === "resolve") {
+    const isOver = (last.firingInstances ?? 0) === 0;
+    return isOver ? { ...pagerDutyBody(routingKey, last, publicUrl), ...dedup } : undefined;
+  }
+  const body = pagerDutyBody(routingKey, events[0]!, publicUrl);
+  if (events.length === 1 || !("payload" in body)) return { ...body, ...dedup };
+  const { title, data } = groupEnvelopeOf(id, events, publicUrl);
+  const payload = { ...body.payload, summary: cut(title, summaryLengthMax), custom_details: detailsOf(data) };
+  return { ...body, ...dedup, payload };
 }
 
 function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: string) {
@@ -65,11 +89,11 @@ function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: 
     event_action: "trigger",
     client: "svc",
     client_url: link,
-    links: [{ href: link, text: rulesOf(event.type).link.text }],
+    links: [{ href: link, text: rulesOf(event.type).link.text }, ...runbookLink(event)],
     payload: {
       summary: cut(`${alertName}: ${eventLine(event)}`, summaryLengthMax),
       source: cut(component ?? alertName, fieldLengthMax),
-      severity: "critical",
+      severity: event.severity ?? "critical",
       timestamp: time(event.firedAtMs),
       ...(component === undefined ? {} : { component: cut(component, fieldLengthMax) }),
       ...(group === undefined ? {} : { group: cut(group, fieldLengthMax) }),
@@ -77,6 +101,10 @@ function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: 
       custom_details: detailsOf(data),
     },
   };
+}
+
+function runbookLink({ runbook = "" }: NotificationEvent) {
+  return /^https?:\/\/\S+$/.test(runbook) ? [{ href: runbook, text: "Runbook" }] : [];
 }
 
 /** Returns the data whole, unless the body would be too long: then without the labels, and with shortened texts. */
@@ -90,5 +118,6 @@ function detailsOf(data: Record<string, unknown>): Record<string, unknown> {
 }
 
 function cut(text: string, length: number): string {
-  return text.slice(0, length).toWellFormed();
+  const shown = text.toWellFormed();
+  return shown.length <= length ? shown : `${shown.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

@@ -1,13 +1,14 @@
 /** Sends events to webhook integrations, as Standard Webhooks specifies. */
-import type { ManagedPlace } from "../model/stored-resource.ts";
-import type { SecretReference, Webhook } from "../model/webhook.ts";
+import type { ManagedPlace } from "../../model/stored-resource.ts";
+import type { SecretReference, Webhook } from "../../model/webhook.ts";
+import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
+import { rulesOf } from "../message/event-types.ts";
+import { fillBody, fillHeader, fillUrl } from "../message/template.ts";
+import { groupVariablesOf } from "../message/variables.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { envelopeOf } from "./envelope.ts";
-import { rulesOf } from "./event-types.ts";
 import { describeAnswer, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
 import type { Outcome, Senders } from "./sender.ts";
 import { signHeaders } from "./signature.ts";
-import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
 
 /** Reads a Secret at its place. Returns its value, or why it cannot be read now; the value is never kept. */
 export type ReadSecret = (
@@ -27,9 +28,9 @@ export interface WebhookOptions {
 }
 
 export function webhookSender(options: WebhookOptions): Senders["webhook"] {
-  return async ({ id, action, events: [event], nowMs }): Promise<Outcome> => {
+  return async ({ id, action, events, nowMs }): Promise<Outcome> => {
     const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
-    const uuid = rulesOf(event!.type).state === "resolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
+    const uuid = rulesOf(events[0]!.type).state === "resolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
     const stored = options.webhookOf(uuid);
     if (stored === undefined)
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
@@ -37,7 +38,7 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
       return { kind: "final", problem: "the webhook integration is switched off: it answered 410 before" };
     const secrets = await readSecrets(stored.value, stored.managed, options.readSecret);
     if ("problem" in secrets) return { kind: "retry", problem: secrets.problem, isRefused: true };
-    const request = makeRequest(stored.value, secrets, { id, event: event!, nowMs }, options.publicUrl);
+    const request = makeRequest(stored.value, secrets, { id, events, nowMs }, options.publicUrl);
     if (typeof request === "string") return { kind: "final", problem: request };
     const answer = hideSecrets(await sendHttp(request, options.guard), secrets);
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
@@ -47,9 +48,7 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   };
 }
 
-type WebhookDelivery = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> & {
-  event: Parameters<Senders["webhook"]>[0]["events"][number];
-};
+type WebhookDelivery = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs" | "events">;
 
 /** Values of Secrets for one request. */
 interface ReadSecrets {
@@ -96,10 +95,10 @@ function hideSecrets<Answer extends { text: string }>(
 function makeRequest(
   webhook: Webhook,
   secrets: ReadSecrets,
-  { id, event, nowMs }: WebhookDelivery,
+  { id, events, nowMs }: WebhookDelivery,
   publicUrl: string,
 ): HttpRequest | string {
-  const variables = variablesOf(event, publicUrl);
+  const variables = groupVariablesOf(events, publicUrl);
   const filled = Object.entries(webhook.headers ?? {}).map(([name, value]) => [
     name,
     fillHeader(value, variables),
@@ -109,7 +108,9 @@ function makeRequest(
   const template = secrets.body ?? webhook.body ?? "";
   const method = webhook.method ?? "POST";
   // Without a template, a GET has no body.
-  const plain = method === "GET" ? "" : JSON.stringify(envelopeOf(event, publicUrl));
+  const isGroup = webhook.groupInstances === true || events.length > 1;
+  const envelope = isGroup ? groupEnvelopeOf(id, events, publicUrl) : envelopeOf(events[0]!, publicUrl);
+  const plain = method === "GET" ? "" : JSON.stringify(envelope);
   const body = template === "" ? plain : fillBody(template, contentType, variables);
   const type = contentType === undefined ? { "Content-Type": "application/json" } : {};
   try {

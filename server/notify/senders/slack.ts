@@ -1,7 +1,9 @@
 /** Sends messages to Slack: with a bot token to a channel, or to an incoming webhook, whose URL is the channel then. */
+
+import { type Message, messageOf, moreText } from "../message/message.ts";
+import { shorten } from "../message/plain-text.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
-import { type Message, messageOf } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
 export interface SlackOptions {
@@ -91,21 +93,53 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function contentOf({ title, description, lines, link, icon }: Message) {
-  const listed = lines.map((line) => `• ${line}`).join("\n");
-  const text = [description, listed].filter((part) => part !== "").join("\n");
-  const section = (mrkdwn: string) => ({ type: "section", text: { type: "mrkdwn", text: mrkdwn } });
+/** Text stands in blocks of `plain_text`, which Slack shows as it is: nothing in it becomes a link, a mention or bold. */
+function contentOf(message: Message) {
+  const { title, description, facts, instances, link, icon, runbook } = message;
+  const full = `${icon} ${title}`;
+  const header = cut(full, headerLengthMax);
+  const plain = (text: string) => ({ type: "section", text: { type: "plain_text", text, emoji: false } });
+  const lines = instances.flatMap((instance) => indent(instance));
+  const more = moreText(message);
+  const texts = [
+    ...(header === full ? [] : [title]),
+    ...(description === "" ? [] : [description]),
+    facts.map(({ name, text }) => `${name}: ${text}`).join("\n"),
+    ...joinLines(lines),
+    ...(more === undefined ? [] : [more]),
+    ...(runbook === undefined || runbook.url !== undefined ? [] : [`Runbook: ${runbook.text}`]),
+  ];
+  const links = [link, ...(runbook?.url === undefined ? [] : [{ url: runbook.url, text: runbook.text }])];
   return {
-    text: cut(escapeText(title), sectionLengthMax),
+    text: cut(escapeText([title, lines[0] ?? ""].join("\n")), sectionLengthMax),
     blocks: [
+      { type: "header", text: { type: "plain_text", text: header } },
+      ...texts.map((text) => plain(shorten(text, sectionLengthMax))),
       {
-        type: "header",
-        text: { type: "plain_text", text: cut(`${icon} ${title}`, headerLengthMax) },
+        type: "section",
+        text: {
+          type: "mrkdwn",
+          text: links.map(({ url, text }) => `<${escapeText(url)}|${escapeText(text)}>`).join("  ·  "),
+        },
       },
-      section(cut(escapeText(text), sectionLengthMax)),
-      section(`<${link.url}|${link.text}>`),
     ],
   };
+}
+
+/** The first line of an instance begins with a bullet, others are indented. */
+function indent(instance: string): string[] {
+  return instance.split("\n").map((line, i) => (i === 0 ? `• ${line}` : `   ${line}`));
+}
+
+/** Lines in as few texts as fit into sections. */
+function joinLines(lines: readonly string[]): string[] {
+  const texts: string[] = [];
+  for (const line of lines) {
+    const last = texts.at(-1);
+    if (last === undefined || last.length + 1 + line.length > sectionLengthMax) texts.push(line);
+    else texts[texts.length - 1] = `${last}\n${line}`;
+  }
+  return texts;
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Sends messages by SMTP. */
 import { createTransport } from "nodemailer";
-import { stableId } from "../model/stable-id.ts";
-import { tryMsMax } from "./limits.ts";
-import { type Message, messageOf } from "./message.ts";
+import { stableId } from "../../model/stable-id.ts";
+import { tryMsMax } from "../limits.ts";
+import { type Message, messageOf, moreText } from "../message/message.ts";
+import { escapeMarkup } from "../message/template.ts";
 import type { Outcome, Senders } from "./sender.ts";
-import { escapeMarkup } from "./template.ts";
 
 export interface EmailOptions {
   host: string;
@@ -85,19 +85,38 @@ function failureOf({ message, code, responseCode = 0, syscall }: SendError): Out
   return { kind: "retry", problem: message, ...(isRefused ? { isRefused } : {}) };
 }
 
-function textOf({ title, description, lines, link }: Message): string {
-  const listed = lines.map((line) => `- ${line}`);
-  const parts = [title, description, listed.join("\n"), link.url];
+function textOf(message: Message): string {
+  const { title, description, facts, instances, link, runbook } = message;
+  const parts = [
+    title,
+    description,
+    facts.map(({ name, text }) => `${name}: ${text}`).join("\n"),
+    instances.map((instance) => `- ${instance.replaceAll("\n", "\n  ")}`).join("\n"),
+    moreText(message) ?? "",
+    ...(runbook === undefined ? [] : [`Runbook: ${runbook.url ?? runbook.text}`]),
+    link.url,
+  ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-function htmlOf({ title, description, lines, link, isResolved }: Message): string {
-  const items = lines.map((line) => `<li>${escapeMarkup(line)}</li>`).join("");
+function htmlOf(message: Message): string {
+  const { title, description, facts, instances, more, link, runbook, isResolved } = message;
+  const toLines = (text: string) => escapeMarkup(text).replaceAll("\n", "<br>");
+  const items = instances.map((instance) => `<li>${toLines(instance)}</li>`);
+  const rows = facts.map(
+    ({ name, text }) => `<tr><td>${name}</td><td><code>${escapeMarkup(text)}</code></td></tr>`,
+  );
+  const anchor = (url: string, text: string) => `<a href="${escapeMarkup(url)}">${escapeMarkup(text)}</a>`;
   const colour = isResolved ? "#1a7f37" : "#b42318";
-  const about = description === "" ? "" : `<p>${escapeMarkup(description)}</p>`;
   return [
     `<h2 style="color:${colour}">${escapeMarkup(title)}</h2>`,
-    `${about}<ul>${items}</ul>`,
-    `<p><a href="${escapeMarkup(link.url)}">${link.text}</a></p>`,
+    ...(description === "" ? [] : [`<p>${toLines(description)}</p>`]),
+    `<table cellpadding="4">${rows.join("")}</table>`,
+    `<ul>${items.join("")}</ul>`,
+    ...(more === 0 ? [] : [`<p>and ${more} more: ${anchor(link.url, link.text)}</p>`]),
+    ...(runbook === undefined
+      ? []
+      : [`<p>${runbook.url === undefined ? toLines(runbook.text) : anchor(runbook.url, runbook.text)}</p>`]),
+    `<p>${anchor(link.url, link.text)}</p>`,
   ].join("\n");
 }

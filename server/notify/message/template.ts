@@ -2,60 +2,7 @@
  * Fills variables such as `$alert_name` into what people wrote for a webhook. Each value is escaped for the place where
  * it stands.
  */
-import type { NotificationEvent } from "../model/event.ts";
-import { envelopeOf } from "./envelope.ts";
-import { rulesOf, time } from "./event-types.ts";
-import { deepLink } from "./message.ts";
-
-/** The values by name. Outside strings of a JSON body, each is written as a JSON value of its type. */
-export type Variables = ReadonlyMap<string, string | number | Readonly<Record<string, string>>>;
-
-export function variablesOf(event: NotificationEvent, publicUrl: string): Variables {
-  const { labels } = event;
-  return new Map<string, string | number | Readonly<Record<string, string>>>([
-    ["alert_name", event.alertName],
-    ["alert_description", event.alertDescription],
-    ["alert_uuid", event.alertId],
-    ["alert_fire_uuid", event.fireId],
-    ["alert_state", rulesOf(event.type).state],
-    ["alert_message", envelopeOf(event, publicUrl).message],
-    ["deep_link", deepLink(event, publicUrl)],
-    ["environment", labels.environment ?? labels["k8s.cluster.name"] ?? ""],
-    ["service", labels["service.name"] ?? ""],
-    ["attributes", labels],
-    ["fired_at", time(event.firedAtMs)],
-    ["resolved_at", resolvedAt(event)],
-    ["breaching_datapoint_value", event.breached.value ?? ""],
-    ["breaching_datapoint_time", time(event.breached.bucketMs)],
-    ["metric_name", metricName(event.query)],
-    ...investigationVariables(event, publicUrl),
-  ]);
-}
-
-/** Empty for other events. */
-function investigationVariables(event: NotificationEvent, publicUrl: string): [string, string | number][] {
-  const report = event.type === "investigationCompleted" ? event.report : undefined;
-  const suspect = report?.suspects[0];
-  return [
-    ["investigation_uuid", report?.investigationId ?? ""],
-    ["investigation_summary", report?.summary ?? ""],
-    ["investigation_confidence", report?.confidence ?? ""],
-    ["investigation_link", report === undefined ? "" : deepLink(event, publicUrl)],
-    ["suspect_service", suspect?.service ?? ""],
-    ["suspect_kind", suspect?.kind ?? ""],
-  ];
-}
-
-function resolvedAt(event: NotificationEvent): string {
-  return "resolvedAtMs" in event && event.resolvedAtMs !== undefined ? time(event.resolvedAtMs) : "";
-}
-
-/** The first name that the query selects from, and so what it aggregates; "" where none is found. */
-function metricName(query: string): string {
-  const quoted = /\{\s*"([^"]+)"/.exec(query)?.[1];
-  const named = /([A-Za-z_:][\w:.]*)\s*(?:\{|\)|$)/.exec(query)?.[1];
-  return quoted ?? named ?? "";
-}
+import type { Variables, VariableValue } from "./variables.ts";
 
 /** Replaces variables by their escaped values. Unknown names stay as they are. Names within a value stay, too. */
 function replaceVariables(
@@ -69,7 +16,7 @@ function replaceVariables(
   });
 }
 
-function textOf(value: string | number | Readonly<Record<string, string>>): string {
+function textOf(value: VariableValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
@@ -106,6 +53,11 @@ export function fillBody(template: string, contentType: string | undefined, vari
   if (type.includes("xml") || type.includes("html"))
     return replaceVariables(template, variables, escapeMarkup);
   return replaceVariables(template, variables, (value) => value);
+}
+
+/** Fills variables into a text for people. `show` makes a value fit to stand in it. */
+export function fillText(template: string, variables: Variables, show: (value: string) => string): string {
+  return replaceVariables(template, variables, (value) => show(value));
 }
 
 /** Fills variables into JSON. Within a string, a value is escaped; elsewhere it becomes a JSON value of its own. */

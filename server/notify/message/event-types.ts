@@ -1,8 +1,9 @@
 /** What each type of event means to a notification: whom it is for, and what people and programs read of it. */
 
-import type { Action } from "../model/alert.ts";
-import type { AlertEvent, EventType, InvestigationEvent, NotificationEvent } from "../model/event.ts";
-import type { InvestigationReport } from "../model/investigation.ts";
+import type { Action } from "../../model/alert.ts";
+import type { AlertEvent, EventType, InvestigationEvent, NotificationEvent } from "../../model/event.ts";
+import type { InvestigationReport } from "../../model/investigation.ts";
+import { thresholdText } from "./condition-text.ts";
 
 interface EventRules<Event extends NotificationEvent> {
   /** Returns whether an action asks for events of this type. */
@@ -48,9 +49,10 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
     link: alertLink,
     details: () => [],
     atMs: ({ firedAtMs }) => firedAtMs,
-    text: ({ breached, firedAtMs }) => {
+    text: ({ breached, condition, firedAtMs }) => {
       const value = breached.value === null ? "no data" : `value ${breached.value}`;
-      return `${value}, since ${time(firedAtMs)}`;
+      const limit = condition === undefined ? "" : ` (${thresholdText(condition)})`;
+      return `${value}${limit}, since ${time(firedAtMs)}`;
     },
     data: () => ({ resolvedAt: null, resolveReason: null }),
     pagerDuty: "trigger",

@@ -4,8 +4,8 @@
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { answerBytesMax, tryMsMax } from "../limits.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { answerBytesMax, tryMsMax } from "./limits.ts";
 import { NotReached, type Outcome } from "./sender.ts";
 
 export interface HttpRequest {

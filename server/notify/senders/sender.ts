@@ -1,7 +1,7 @@
-import type { Json } from "../../engine/index.ts";
-import type { Action } from "../model/alert.ts";
-import type { NotificationEvent } from "../model/event.ts";
-import { senderMsMax } from "./limits.ts";
+import type { Json } from "../../../engine/index.ts";
+import type { Action } from "../../model/alert.ts";
+import type { NotificationEvent } from "../../model/event.ts";
+import { senderMsMax } from "../limits.ts";
 
 /** One try to send a message. */
 export interface Delivery<A extends Action = Action> {
