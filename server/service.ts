@@ -5,6 +5,7 @@ import { type AlertsSettings, alertsPart } from "./alerts/part.ts";
 import { replayPart } from "./alerts/replay/part.ts";
 import { PartList } from "./api/part.ts";
 import { type ControlSettings, controlPart } from "./control/part.ts";
+import type { DeliveryKnowledge } from "./control/resource-kinds.ts";
 import { type HttpSettings, httpPart } from "./http/part.ts";
 import { type IngestSettings, ingestPart } from "./ingest/part.ts";
 import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
@@ -64,7 +65,12 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
   const { host, port } = settings.address;
   try {
     const storage = parts.add(await openStorage(settings));
-    const control = parts.add(controlPart(settings, storage));
+    // What notifications can be delivered is known by a part that stands on this one. It is asked by requests only.
+    const delivery: DeliveryKnowledge = {
+      undeliverable: (alert, path) => notify.notifier.undeliverable(alert, path),
+      isWebhookOff: (uuid) => notify.notifier.isWebhookOff(uuid),
+    };
+    const control = parts.add(controlPart(settings, storage, delivery));
     const kubernetes = parts.add(kubernetesHubPart(settings, control));
     const ingest = parts.add(ingestPart(settings, storage, control, metrics));
     const notify = parts.add(

@@ -45,7 +45,7 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
   const defineAlertRoute = (
     part: string,
     summary: string,
-    reply: (id: string, isWhole: boolean) => Record<string, unknown>,
+    reply: (id: string, isWhole: boolean, alert: Alert) => Record<string, unknown>,
   ) =>
     defineRoute({
       ...shared,
@@ -54,15 +54,16 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
       permission: "search",
       summary,
       handle: async ({ params: { id }, caller }) => {
-        const { isWhole } = findAlert(options, id, caller);
+        const { isWhole, alert } = findAlert(options, id, caller);
         const note = isWhole ? {} : { warnings: [partialNote] };
-        return { ...reply(id, isWhole), ...note };
+        return { ...reply(id, isWhole, alert), ...note };
       },
     });
   return [
-    defineAlertRoute("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
-      stateReply(options, id, isWhole),
-    ),
+    defineAlertRoute("state", "The state of an alert, of its rules and instances", (id, isWhole, alert) => ({
+      ...stateReply(options, id, isWhole),
+      undeliverable: options.notifier.undeliverable(alert, "alert"),
+    })),
     defineAlertRoute("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
       fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
     })),

@@ -17,7 +17,7 @@ import { Audit } from "./audit.ts";
 import { type Collection, valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
-import type { Collections } from "./resource-kinds.ts";
+import type { Collections, DeliveryKnowledge } from "./resource-kinds.ts";
 import { openCollections, resourceKindRoutes } from "./resource-kinds.ts";
 import type { ResourceContext } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -29,6 +29,7 @@ export interface ControlOptions {
   append(rows: readonly LogRow[]): Promise<unknown>;
   now: () => number;
   log: (message: string) => void;
+  delivery: DeliveryKnowledge;
 }
 
 export interface Control extends Required<Part> {
@@ -150,7 +151,7 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
 }
 
 function routesOf(
-  { tokens, now }: ControlOptions,
+  { tokens, now, delivery }: ControlOptions,
   collections: Collections,
   audit: Audit,
   scope: AuthorizationScope,
@@ -165,7 +166,7 @@ function routesOf(
   const context: ResourceContext = { limitRate, scope };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
-    ...resourceKindRoutes(collections, context),
+    ...resourceKindRoutes(collections, context, delivery),
     ...environmentRoutes(collections.environments, tokens, context),
     ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
   ];

@@ -8,6 +8,7 @@ import { isLoopbackName } from "../access/request-origin.ts";
 import { Tokens } from "../access/tokens.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { type Control, openControl } from "./control-plane.ts";
+import type { DeliveryKnowledge } from "./resource-kinds.ts";
 
 export interface ControlSettings {
   dataDir: string;
@@ -37,6 +38,7 @@ export interface ControlPart extends Control {
 export function controlPart(
   settings: ControlSettings,
   { store, state }: Pick<StoragePart, "store" | "state">,
+  delivery: DeliveryKnowledge,
 ): ControlPart {
   const { dataDir, log } = settings;
   const now = Date.now;
@@ -47,6 +49,7 @@ export function controlPart(
     append: (rows) => store.append("logs", rows),
     now,
     log: (message) => log("error", message),
+    delivery,
   });
   const identityProvider = identityProviderOf(settings);
   let adminToken: "made" | "there" = "there";

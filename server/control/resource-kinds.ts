@@ -57,14 +57,26 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
   };
 }
 
+/** What is known of the delivery of notifications. */
+export interface DeliveryKnowledge {
+  /** Sentences about the actions of an alert that cannot be delivered, each with the action's place below `path`. */
+  undeliverable(alert: Alert, path: string): string[];
+  /** Whether a webhook's receiver answered 410, and the webhook was not saved since. */
+  isWebhookOff(uuid: string): boolean;
+}
+
 /** The routes of every kind that has no routes of its own. */
-export function resourceKindRoutes(all: Collections, context: ResourceContext): Route[] {
+export function resourceKindRoutes(
+  all: Collections,
+  context: ResourceContext,
+  delivery: DeliveryKnowledge,
+): Route[] {
   const routesOf = <T>(kind: ResourceKind<T>) => resourceRoutes(kind, context);
   const { scope } = context;
   return [
-    ...routesOf(makeAlertKind(all, scope)),
+    ...routesOf(makeAlertKind(all, scope, delivery)),
     ...routesOf(makeDashboardKind(all)),
-    ...routesOf(makeWebhookKind(all, scope)),
+    ...routesOf(makeWebhookKind(all, scope, delivery)),
     ...routesOf(makeSilenceKind(all, scope)),
     ...routesOf<SavedSearch>({
       name: "savedSearch",
@@ -152,7 +164,11 @@ const upsertedByMetadata = {
   },
 } as const;
 
-function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
+function makeAlertKind(
+  { alerts }: Collections,
+  scope: AuthorizationScope,
+  delivery: DeliveryKnowledge,
+): ResourceKind<Alert> {
   return {
     name: "alert",
     plural: "alerts",
@@ -161,7 +177,10 @@ function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): Reso
     collection: alerts,
     ...operated,
     ...upsertedByMetadata,
-    check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
+    check: (alert, path, by) => [
+      ...checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
+      ...delivery.undeliverable(alert, path),
+    ],
     restoreSecrets: restoreAlertSecrets,
     hideSecrets: (alert, canWrite) => (canWrite ? alert : hideAlertSecrets(alert)),
   };
@@ -190,6 +209,7 @@ function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard>
 function makeWebhookKind(
   { alerts, webhooks }: Collections,
   scope: AuthorizationScope,
+  delivery: DeliveryKnowledge,
 ): ResourceKind<Webhook> {
   return {
     name: "webhook",
@@ -205,7 +225,10 @@ function makeWebhookKind(
     },
     restoreSecrets: restoreWebhookSecrets,
     hideSecrets: hideWebhookSecrets,
-    extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
+    extraMembers: ({ id = "", secret }) => ({
+      hasSecret: typeof secret === "string",
+      switchedOff: delivery.isWebhookOff(id),
+    }),
     checkUnused: (id, by) => {
       for (const { id: alertId, value: stored } of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;

@@ -56,8 +56,23 @@ interface SecretReferences {
 
 export type Webhook = z.infer<typeof webhookShape> & SecretReferences;
 
+/**
+ * Headers that frame the message, belong to one connection, or that svc sets: a webhook must not set them.
+ * https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+ */
+const refusedHeaders: ReadonlySet<string> = new Set([
+  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te"],
+  ...["trailer", "transfer-encoding", "upgrade", "content-length", "expect", "host", "http2-settings"],
+  ...["webhook-id", "webhook-timestamp", "webhook-signature"],
+]);
+
+/** The first name among `names` that a webhook must not set. */
+export function findRefusedHeader(names: readonly string[]): string | undefined {
+  return names.find((name) => refusedHeaders.has(name.toLowerCase()));
+}
+
 /** Throws Refusal 400 naming the field below `path`. */
-export function checkWebhook({ url, headers = {} }: Webhook, path: string): void {
+export function checkWebhook({ url, headers = {}, headersFrom = {} }: Webhook, path: string): void {
   const example = url.replace(/\$[A-Za-z_][A-Za-z0-9_]*/g, "x");
   const parsed = URL.parse(example);
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
@@ -69,6 +84,15 @@ export function checkWebhook({ url, headers = {} }: Webhook, path: string): void
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   if (names.length > listedMax) {
     throw makeFieldRefusal(`${path}.headers`, `must have at most ${listedMax} headers`);
+  }
+  for (const [member, of] of Object.entries({ headers, headersFrom })) {
+    const refused = findRefusedHeader(Object.keys(of));
+    if (refused === undefined) continue;
+    const where = `${path}.${member}`;
+    throw makeFieldRefusal(
+      where,
+      `must not set ${JSON.stringify(refused)}: svc sets it, or the connection does`,
+    );
   }
   const duplicate = names.find((name, i) => names.indexOf(name) !== i);
   if (duplicate !== undefined)

@@ -2,12 +2,13 @@
 
 import type { LogRow, State, Store } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Action } from "../model/alert.ts";
+import type { Action, Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
 import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
+import { warnUndeliverable } from "./deliverability.ts";
 import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
 import { AddressGuard } from "./senders/address-guard.ts";
@@ -95,7 +96,7 @@ export class Notifier {
       now,
       elapsed,
       random: Math.random,
-      senders: makeSenders(options),
+      senders: makeSenders(options, (uuid) => this.isWebhookOff(uuid)),
       isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
       silencedBy: (event) => this.silencedBy(event),
       onGivenUp: (message, notifications) => {
@@ -172,6 +173,24 @@ export class Notifier {
     return this.#silences.about(alertId);
   }
 
+  /** Sentences about the actions of an alert that cannot be delivered, as the server is set up now. */
+  undeliverable(alert: Alert, path: string): string[] {
+    const { slackToken, email, pagerDutyKeys } = this.#options.notify;
+    return warnUndeliverable(alert, path, {
+      hasSlackToken: slackToken !== undefined,
+      hasMailServer: email !== undefined,
+      pagerDutyServices: new Set(Object.keys(pagerDutyKeys)),
+      isWebhookOff: (uuid) => this.isWebhookOff(uuid),
+    });
+  }
+
+  /** Whether the receiver of a webhook answered 410, and the webhook was not saved since. */
+  isWebhookOff(uuid: string): boolean {
+    const { state, sources } = this.#options;
+    const goneRevision = state.get(goneTable, uuid);
+    return goneRevision !== undefined && goneRevision === sources.webhook(uuid)?.revision;
+  }
+
   /** Sends a test message. Closes the PagerDuty incident that it opens. */
   async test(tested: TestedAlert, action: Action): Promise<Outcome> {
     const nowMs = this.#options.now();
@@ -183,7 +202,10 @@ export class Notifier {
   }
 }
 
-function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders {
+function makeSenders(
+  { sources, state, notify, log }: NotifierOptions,
+  isOff: (uuid: string) => boolean,
+): Senders {
   const { publicUrl, slackToken, slackUrl, email, pagerDutyKeys, pagerDutyUrl } = notify;
   const guard = new AddressGuard(notify.allowedNetworks);
   return {
@@ -200,7 +222,7 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
       publicUrl,
       webhookOf: (id) => sources.webhook(id),
       readSecret: sources.secret,
-      isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
+      isOff,
       onGone: (id) => {
         const value = sources.webhook(id)?.revision;
         // Those that were deleted since are forgotten.

@@ -39,8 +39,12 @@ export function fillHeader(template: string, variables: Variables): string {
   const filled = replaceVariables(template, variables, (value) =>
     value.replace(/[\p{Cc}\u2028\u2029]+/gu, " "),
   );
-  // Characters beyond Latin-1 are sent as the bytes of UTF-8, as browsers and proxies read them.
-  return Buffer.from(filled, "utf8").toString("latin1");
+  return encodeHeader(filled);
+}
+
+/** The bytes of UTF-8, as browsers and proxies read them: Node writes a character of Latin-1 for each byte. */
+export function encodeHeader(value: string): string {
+  return Buffer.from(value, "utf8").toString("latin1");
 }
 
 /** Escapes values as `contentType` demands. Without a content type, a template that begins like JSON counts as JSON. */

@@ -51,7 +51,8 @@ export async function sendHttp(
     });
   });
   sent.on("error", reject);
-  sent.end(isBare ? undefined : body);
+  // As bytes: Node would write the headers before a text in the text's encoding, and so encode them twice.
+  sent.end(isBare ? undefined : Buffer.from(body));
   try {
     return await promise;
   } catch (error) {

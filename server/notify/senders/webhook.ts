@@ -1,9 +1,9 @@
 /** Sends events to webhook integrations, as Standard Webhooks specifies. */
 import type { ManagedPlace } from "../../model/stored-resource.ts";
-import type { SecretReference, Webhook } from "../../model/webhook.ts";
+import { findRefusedHeader, type SecretReference, type Webhook } from "../../model/webhook.ts";
 import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
 import { rulesOf } from "../message/event-types.ts";
-import { fillBody, fillHeader, fillUrl } from "../message/template.ts";
+import { encodeHeader, fillBody, fillHeader, fillUrl } from "../message/template.ts";
 import { groupVariablesOf } from "../message/variables.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { describeAnswer, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
@@ -103,7 +103,11 @@ function makeRequest(
     name,
     fillHeader(value, variables),
   ]);
-  const headers: Record<string, string> = { ...Object.fromEntries(filled), ...secrets.headers };
+  const secretHeaders = Object.entries(secrets.headers).map(([name, value]) => [name, encodeHeader(value)]);
+  const headers: Record<string, string> = Object.fromEntries([...filled, ...secretHeaders]);
+  // One that was stored before such headers were refused.
+  const refused = findRefusedHeader(Object.keys(headers));
+  if (refused !== undefined) return `the webhook must not set the header ${JSON.stringify(refused)}`;
   const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
   const template = secrets.body ?? webhook.body ?? "";
   const method = webhook.method ?? "POST";

@@ -178,6 +178,14 @@ test("what is given up is shown by the API, in the metrics and in the logs", asy
     return notifications.find(({ alertId, status }) => alertId === "unheard" && status === "givenUp");
   });
   expect(given.problem).toContain("answered 410");
+  expect((await admin(`/webhooks/${uuid}`)).json).toMatchObject({ switchedOff: true });
+  const off = `actions[0] reaches nobody: the webhook ${JSON.stringify(uuid)} answered 410`;
+  const place = "alert.timeseries.evaluationRules[0]";
+  const { undeliverable } = (await admin<{ undeliverable: string[] }>("/alerts/unheard/state")).json;
+  expect(undeliverable).toEqual([expect.stringContaining(`${place}.${off}`) as string]);
+  expect((await admin("/alerts/update", { alert })).json.warnings).toEqual(undeliverable);
+  await admin(`/webhooks/${uuid}`, { webhook: { url: receiver.url, displayName: "gone" } }, "PUT");
+  expect((await admin(`/webhooks/${uuid}`)).json).toMatchObject({ switchedOff: false });
   const { text } = await call(server, "/metrics", { token: server.adminToken });
   expect(text).toContain('svc_notifications_given_up_total{type="webhook"} 1');
   const row = await until(async () => {
@@ -336,3 +344,49 @@ test("an alert whose saver lost access says so, and keeps its state", async () =
   });
   expect(error).toMatch(/^access lost: no telemetry rule lets "eve", .* read the logs/);
 });
+
+test("saving an alert says which of its actions reach nobody", async () => {
+  const actions = [
+    { type: "slack", slackDestination: { channel: "#alerts" } },
+    { type: "slack", slackDestination: { channel: "https://hooks.slack.example/services/T/B/x" } },
+    { type: "email", emailDestination: { emails: ["a@b.example"] } },
+    { type: "pagerDuty", pagerDutyDestination: { serviceName: "shop" } },
+    { type: "pagerDuty", pagerDutyDestination: {} },
+    { type: "pagerDuty", pagerDutyDestination: { routingKey: "R" } },
+  ];
+  const alert = {
+    metadata: { id: "nowhere", name: "nowhere" },
+    timeseries: {
+      expression: { svcQLTimeseries: { query: "count(logs)", bucketSize: 60 } },
+      evaluationRules: [
+        {
+          name: "any",
+          static: {
+            operators: [{ operator: "lessThan", threshold: 0 }],
+            persistenceSettings: { datapointsToAlarm: 1, datapointsInEvaluationWindow: 1 },
+          },
+          actions,
+        },
+      ],
+    },
+  };
+  const { status, json } = await admin<{ warnings: string[] }>("/alerts/update", { alert });
+  expect(status).toBe(200);
+  const at = (place: number) => `alert.timeseries.evaluationRules[0].actions[${place}] reaches nobody: `;
+  expect(json.warnings).toEqual([
+    `${at(0)}the server has no Slack token (--slack-token)`,
+    `${at(2)}the server has no mail server (--smtp)`,
+    `${at(3)}the server has no routing key for the PagerDuty service "shop" (--pagerduty-key)`,
+    `${at(4)}it names no routingKey, serviceId or serviceName`,
+  ]);
+});
+
+test.each(["Connection", "transfer-encoding", "Content-Length", "Host", "Upgrade", "webhook-signature"])(
+  "a webhook must not set the header %s",
+  async (name) => {
+    const webhook = { url: "https://hooks.example/in", headers: { [name]: "x" } };
+    const { status, json } = await admin<{ error: string }>("/webhooks", { webhook });
+    expect(status).toBe(400);
+    expect(json.error).toContain(`webhook.headers must not set ${JSON.stringify(name)}`);
+  },
+);

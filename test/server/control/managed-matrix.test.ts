@@ -68,6 +68,7 @@ const admin: Caller = { tokenId: "a", name: "admin", role: "admin", groups: null
 beforeAll(async () => {
   state = await openState(dir);
   control = openControl({
+    delivery: { undeliverable: () => [], isWebhookOff: () => false },
     state,
     tokens: new Tokens(state, Date.now),
     append: async () => undefined,

@@ -28,6 +28,7 @@ const member = (...groups: string[]): Caller => ({ ...editor, groups });
 beforeAll(async () => {
   state = await openState(dir);
   control = openControl({
+    delivery: { undeliverable: () => [], isWebhookOff: () => false },
     state,
     tokens: new Tokens(state, Date.now),
     append: async () => undefined,

@@ -105,6 +105,21 @@ describe("webhooks", () => {
     expect(JSON.parse(body)).toEqual({ text: 'a "quoted"\nname is firing', value: 42 });
   });
 
+  test("header values beyond ASCII arrive as UTF-8, encoded once; a header that frames the message is not sent", async () => {
+    const receiver = await openReceiver(204);
+    const webhook = { url: receiver.url, headers: { "X-Name": "Zürich € $service" } };
+    const { send } = senderOf({ "hook-1": webhook });
+    await send(delivery(hookAction, fired("Köln 😀")));
+    const sent = Buffer.from(String(receiver.received[0]!.headers["x-name"]), "latin1").toString("utf8");
+    expect(sent).toBe("Zürich € Köln 😀");
+    const stored = senderOf({ "hook-1": { url: receiver.url, headers: { "Content-Length": "3" } } });
+    expect(await stored.send(delivery(hookAction, fired("cart")))).toEqual({
+      kind: "final",
+      problem: 'the webhook must not set the header "Content-Length"',
+    });
+    expect(receiver.received).toHaveLength(1);
+  });
+
   test("what each answer means", async () => {
     const receiver = await openReceiver("reset", 302, 400, 429, 500, 200, 410);
     const { send, off } = senderOf({ "hook-1": { url: receiver.url } });
