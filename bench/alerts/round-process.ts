@@ -33,7 +33,11 @@ const alerting = new Alerting({
   },
   // None of these alerts has actions: nothing would be sent.
   subscribers: [],
-  silencedBy: () => undefined,
+  repeats: {
+    outbox: { prepare: () => ({ changes: [], stored: () => undefined }) },
+    routeOf: () => undefined,
+  },
+  holds: { silencedBy: () => undefined, actionsFor: (_fire, own) => [...own] },
   metrics: new Metrics(),
   now: () => clock.nowMs,
   storeFor: (whole) => whole,

@@ -6,13 +6,14 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
-import type { AlertEvent } from "../model/event.ts";
 import { Evaluator } from "./evaluator.ts";
+import type { EvaluatorOptions } from "./evaluator-options.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { InvestigationRequests } from "./investigation-requests.ts";
 import { defaultDelayMs } from "./limits.ts";
 import { QueryPlans } from "./query/query-shape.ts";
 import { SharedScans } from "./query/shared-scans.ts";
+import { Repeats, type RepeatsOptions } from "./repeats.ts";
 import { withId } from "./state/alert-definition.ts";
 
 /** Access to the alerts that are configured now. */
@@ -31,8 +32,10 @@ export interface AlertingOptions {
   sources: AlertSources;
   /** Are notified of fires, in addition to the requests for investigations. */
   subscribers: readonly FireSubscriber[];
-  /** The id of the silence that covers an instance of an alert now. */
-  silencedBy: (instance: Pick<AlertEvent, "alertId" | "labels">) => string | undefined;
+  /** The outbox gets messages about fires that go on, too. */
+  repeats: Pick<RepeatsOptions, "outbox" | "routeOf">;
+  /** Decides which fires are held back, and to whom others are reported. */
+  holds: Pick<EvaluatorOptions, "silencedBy" | "actionsFor">;
   metrics: Metrics;
   now: () => number;
   /**
@@ -56,6 +59,7 @@ export class Alerting {
   readonly evaluator: Evaluator;
   readonly investigationRequests: InvestigationRequests;
   readonly #options: AlertingOptions;
+  readonly #repeats: Repeats;
   readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
   /** Callers who saved alerts, by `readsAs`, the text of their rights. */
@@ -96,10 +100,16 @@ export class Alerting {
         return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
       },
       subscribers: [this.investigationRequests, ...options.subscribers],
-      silencedBy: options.silencedBy,
+      ...options.holds,
       delayMs: defaultDelayMs,
       metrics,
       log,
+    });
+    const { records } = this.evaluator;
+    this.#repeats = new Repeats({
+      ...{ state, records, now, log, ...options.repeats },
+      silencedBy: (fire) => options.holds.silencedBy(fire, () => records.openFires()),
+      inAlertTurn: (alertId, act) => this.evaluator.inAlertTurn(alertId, act),
     });
   }
 
@@ -131,6 +141,7 @@ export class Alerting {
     await this.syncAlerts();
     if (this.#isClosed) return;
     this.evaluator.run();
+    this.#repeats.run();
     this.#scheduleSync();
   }
 
@@ -148,6 +159,7 @@ export class Alerting {
     this.#scans.abort();
     await this.#syncing;
     clearTimeout(this.#timer);
+    await this.#repeats.close();
     await this.evaluator.close();
   }
 

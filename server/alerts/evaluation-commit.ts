@@ -1,6 +1,8 @@
 /** Stores the results of a step of evaluation in one commit: states, fires, and what subscribers add. */
 import type { State, StateChange } from "../../engine/index.ts";
+import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
+import type { RoutedAction } from "../model/notification-route.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { applyNotificationPolicy } from "./notification-policy.ts";
 import type { AlertRecords } from "./records.ts";
@@ -14,8 +16,10 @@ export interface StepCommitOptions {
   now: () => number;
   /** Subscribers that store something about fires in the same commit. */
   subscribers: readonly FireSubscriber[];
-  /** The id of the silence that covers a fire now. */
-  silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
+  /** The id of the silence or inhibition that holds a fire back now. `openFires`: those that people may know of. */
+  silencedBy: (fire: Fire, openFires: () => Iterable<Fire>) => string | undefined;
+  /** The actions that report a fire: the rule's own, and those of routes. */
+  actionsFor: (fire: Fire, own: readonly Action[]) => RoutedAction[];
   /** The wait for late data: how long rows may take to arrive. */
   delayMs: number;
 }
@@ -46,11 +50,14 @@ export class StepCommit {
     isHead: boolean,
     changes: readonly StateChange[],
   ): Promise<(AlertState | undefined)[]> {
-    const { delayMs, subscribers, silencedBy, state } = this.#options;
+    const { delayMs, subscribers, silencedBy, actionsFor, state } = this.#options;
     const nowMs = this.#options.now();
     const records = this.#records;
     const all: StateChange[] = [...changes];
     const messages: EventMessage<AlertEvent>[] = [];
+    const fires: Fire[] = [];
+    // Those that open now count, too: a fire and what it holds back often begin together.
+    const openFires = () => [...records.openFires(), ...steps.flatMap(({ opened }) => opened)];
     const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
       const { alertId, alert } = step;
@@ -59,10 +66,12 @@ export class StepCommit {
         delayMs,
         isHead,
         knownFire: (fireId) => records.fire(fireId),
-        silencedBy: (fire) => silencedBy(fire, nowMs),
+        silencedBy: (fire) => silencedBy(fire, openFires),
+        actionsFor,
       });
       messages.push(...decision.messages);
       all.push(...records.fireChanges(decision.fires));
+      fires.push(...decision.fires);
       if (decision.state === undefined) all.push(...records.removal(alertId));
       else
         all.push(
@@ -74,6 +83,7 @@ export class StepCommit {
     });
     const prepared = subscribers.map((subscriber) => subscriber.prepare({ nowMs, messages, firstSeen }));
     await state.write([...all, ...prepared.flatMap(({ changes }) => changes)]);
+    records.noteFires(fires);
     for (const each of prepared) each.stored();
     return states;
   }

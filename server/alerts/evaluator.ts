@@ -30,7 +30,7 @@ export interface AlertSummary extends FiringSummary {
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
-  readonly #records: AlertRecords;
+  readonly records: AlertRecords;
   readonly #steps: StepCommit;
   readonly #downtime: Downtime;
   readonly #evaluation: QueryEvaluation;
@@ -45,17 +45,17 @@ export class Evaluator {
   /** Throws an Error if a later version of svc has stored states of alerts. */
   constructor(options: EvaluatorOptions) {
     this.#options = options;
-    this.#records = new AlertRecords(options.state);
-    this.#steps = new StepCommit(options, this.#records);
+    this.records = new AlertRecords(options.state);
+    this.#steps = new StepCommit(options, this.records);
     this.#downtime = new Downtime(options.state, options.now());
     this.#evaluation = new QueryEvaluation({
       options,
-      records: this.#records,
+      records: this.records,
       steps: this.#steps,
       downtime: this.#downtime,
       metrics: new EvaluationMetrics(options.metrics),
     });
-    this.#orphans = new Map(this.#records.states());
+    this.#orphans = new Map(this.records.states());
     this.#readMetrics(options.metrics);
   }
 
@@ -95,10 +95,10 @@ export class Evaluator {
   async begin(): Promise<void> {
     for (const [id, state] of this.#orphans) await this.#delete(id, state, []);
     this.#orphans.clear();
-    const unused = this.#records.windowIds().filter((id) => !this.#groups.has(id));
+    const unused = this.records.windowIds().filter((id) => !this.#groups.has(id));
     const changes = [
-      ...unused.map((id) => this.#records.windowChange(id, undefined)),
-      ...this.#records.unusedFireChanges((alertId) => this.#alerts.has(alertId)),
+      ...unused.map((id) => this.records.windowChange(id, undefined)),
+      ...this.records.unusedFireChanges((alertId) => this.#alerts.has(alertId)),
     ];
     if (changes.length > 0) await this.#options.state.write(changes);
   }
@@ -178,17 +178,17 @@ export class Evaluator {
 
   /** The stored fires of an alert, the newest first. */
   fires(id: string): Fire[] {
-    return this.#records.fires(id);
+    return this.records.fires(id);
   }
 
   /** The stored fires of all alerts that began from `startMs` to before `endMs`, the oldest first. */
   firesBetween(startMs: number, endMs: number): Fire[] {
-    return this.#records.firesBetween(startMs, endMs);
+    return this.records.firesBetween(startMs, endMs);
   }
 
   /** A stored fire of an alert. */
   fireOf(alertId: string, fireId: string): Fire | undefined {
-    const fire = this.#records.fire(fireId);
+    const fire = this.records.fire(fireId);
     return fire?.alertId === alertId ? fire : undefined;
   }
 
@@ -199,6 +199,12 @@ export class Evaluator {
     if (adopted === undefined) return undefined;
     const sameId = fireIdOf(alertId, rule, adopted.adoptedMs, instanceKey(labels), firedAtMs);
     return sameId === id ? alert : undefined;
+  }
+
+  /** Runs `act` while no evaluation and no edit changes fires of an alert; not where the alert is not evaluated. */
+  async inAlertTurn(id: string, act: () => Promise<void>): Promise<void> {
+    const evaluated = this.#alerts.get(id);
+    await evaluated?.inTurn(() => this.#inGroupTurn(evaluated, act));
   }
 
   /** Reads whole buckets of an alert's query as its evaluation would now. Throws what the query throws. */
@@ -213,7 +219,7 @@ export class Evaluator {
 
   /** The stored transitions of an alert, the newest first. */
   history(id: string): Transition[] {
-    return this.#records.history(id);
+    return this.records.history(id);
   }
 
   /**
@@ -243,7 +249,7 @@ export class Evaluator {
     const { state: edited, closed } = adoptAlert(alert, before, nowMs);
     const { state, window } = this.#moveToWindow(edited, windowId(alert));
     const changes = evaluated.group?.id === windowId(alert) ? [] : this.#windowRemoval(evaluated);
-    if (window !== undefined) changes.push(this.#records.windowChange(windowId(alert), window));
+    if (window !== undefined) changes.push(this.records.windowChange(windowId(alert), window));
     let stored = state;
     if (state !== before || changes.length > 0) {
       const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, closed };
@@ -261,8 +267,8 @@ export class Evaluator {
    */
   #moveToWindow(state: AlertState, toId: string): { state: AlertState; window?: Window } {
     if (state.window === null || state.window === toId) return { state };
-    const window = this.#records.window(state.window);
-    const exists = this.#groups.has(toId) || this.#records.window(toId) !== undefined;
+    const window = this.records.window(state.window);
+    const exists = this.#groups.has(toId) || this.records.window(toId) !== undefined;
     if (window === undefined || exists) {
       return { state: { ...state, window: null, throughMs: window?.throughMs ?? null } };
     }
@@ -278,8 +284,7 @@ export class Evaluator {
   #joinGroup(evaluated: EvaluatedAlert, nowMs: number): void {
     const id = windowId(evaluated.alert);
     const group =
-      this.#groups.get(id) ??
-      new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
+      this.#groups.get(id) ?? new QueryGroup<EvaluatedAlert>(evaluated.alert, this.records.window(id), nowMs);
     this.#groups.set(id, group);
     group.dueMs = Math.min(group.dueMs, nowMs);
     if (evaluated.group === group) {
@@ -293,7 +298,7 @@ export class Evaluator {
 
   /** Returns the removal of the group's window where the alert is the last of the group. */
   #windowRemoval({ group }: EvaluatedAlert): StateChange[] {
-    return group?.alerts.size === 1 ? [this.#records.windowChange(group.id, undefined)] : [];
+    return group?.alerts.size === 1 ? [this.records.windowChange(group.id, undefined)] : [];
   }
 
   #leaveGroup(evaluated: EvaluatedAlert): void {

@@ -1,6 +1,7 @@
 /** The notification policy: decides which begins and ends of fires people are notified of. */
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
+import type { RoutedAction } from "../model/notification-route.ts";
 import { lateMs } from "./limits.ts";
 import type { Advance } from "./state/advance.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
@@ -15,8 +16,10 @@ export interface NotificationContext {
   isHead: boolean;
   /** The stored fire with an id. */
   knownFire: (id: string) => Fire | undefined;
-  /** The id of the silence that covers a fire now. */
+  /** The id of the silence or inhibition that holds a fire back now. */
   silencedBy: (fire: Fire) => string | undefined;
+  /** The actions that report a fire: the rule's own, and those of routes. */
+  actionsFor: (fire: Fire, own: readonly Action[]) => RoutedAction[];
 }
 
 export interface NotificationDecision {
@@ -63,8 +66,8 @@ function decideOnEnd(
 ): Fire {
   const ended = { ...fire, resolvedAtMs, reason };
   const resolved = { resolvedAtMs, reason };
-  const { actions } = fire;
   if (open.told) {
+    const { actions } = fire;
     const late = isLate(resolvedAtMs, context);
     messages.push({ event: makeResolvedEvent(fire, resolved, late, firingInstances), actions });
     return ended;
@@ -74,9 +77,10 @@ function decideOnEnd(
   noticed.push(ended);
   const silence = context.silencedBy(fire);
   if (silence !== undefined) return { ...ended, silencedBy: silence };
+  const actions = context.actionsFor(fire, fire.actions);
   messages.push({ event: makeFiredEvent(fire, false, firingInstances + 1), actions });
   messages.push({ event: makeResolvedEvent(fire, resolved, false, firingInstances), actions });
-  return { ...ended, told: "yes" };
+  return { ...ended, actions, told: "yes" };
 }
 
 function decideOnOpen(
@@ -98,7 +102,7 @@ function decideOnOpen(
       const known = fires.get(open.id) ?? context.knownFire(open.id);
       if (known === undefined) continue;
       const silence = context.silencedBy(known);
-      const actions = [...(actionsOf.get(name) ?? [])];
+      const actions = context.actionsFor(known, actionsOf.get(name) ?? []);
       const isNotified = silence === undefined;
       const told = isNotified ? "yes" : "no";
       const fire: Fire = { ...known, actions, told, silencedBy: silence ?? null };

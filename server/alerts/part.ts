@@ -25,7 +25,7 @@ export interface AlertsPart extends Part {
 export function alertsPart(
   { queryMemoryBytes, log }: AlertsSettings,
   { store, state }: StoragePart,
-  { collections: { alerts }, storeOnBehalf, visibility }: ControlPart,
+  { collections: { alerts, routes }, storeOnBehalf, visibility }: ControlPart,
   { notifier }: NotifyPart,
   metrics: Metrics,
 ): AlertsPart {
@@ -38,7 +38,12 @@ export function alertsPart(
     now: Date.now,
     storeFor: storeOnBehalf,
     subscribers: [notifier.outbox],
-    silencedBy: (instance) => notifier.silencedBy(instance),
+    repeats: { outbox: notifier.outbox, routeOf: (id) => routes.get(id)?.value },
+    holds: {
+      silencedBy: (fire, openFires) =>
+        notifier.silencedBy(fire) ?? prefix("inhibition", notifier.inhibitedBy(fire, openFires)),
+      actionsFor: (fire, own) => notifier.actionsFor(fire, own),
+    },
     sources: { alerts: () => alerts.list(), alertCount: () => alerts.size },
   });
   return {
@@ -49,4 +54,9 @@ export function alertsPart(
     run: () => alerting.run(),
     close: () => alerting.close(),
   };
+}
+
+/** Tells inhibitions from silences where both are named. */
+function prefix(kind: string, id: string | undefined): string | undefined {
+  return id === undefined ? undefined : `${kind}/${id}`;
 }

@@ -16,6 +16,8 @@ export class AlertRecords {
   readonly #state: State;
   /** Ids of resolved fires of each alert, the oldest first. */
   readonly #resolved = new Map<string, string[]>();
+  /** By their ids. */
+  readonly #open = new Map<string, Fire>();
   /** Ids of resolved fires of alerts that were deleted, the oldest first. */
   readonly #resolvedOfDeleted: string[] = [];
 
@@ -23,8 +25,23 @@ export class AlertRecords {
     this.#state = state;
     const fires = state.list(fireTable).map(({ value }) => value as unknown as Fire);
     fires.sort((a, b) => (a.resolvedAtMs ?? 0) - (b.resolvedAtMs ?? 0));
-    for (const { id, alertId, resolvedAtMs } of fires)
-      if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
+    for (const fire of fires) {
+      if (fire.resolvedAtMs === null) this.#open.set(fire.id, fire);
+      else this.#resolvedOf(fire.alertId).push(fire.id);
+    }
+  }
+
+  /** The fires that are open, of all alerts. */
+  openFires(): Iterable<Fire> {
+    return this.#open.values();
+  }
+
+  /** To be called behind the commit of fires. */
+  noteFires(fires: readonly Fire[]): void {
+    for (const fire of fires) {
+      if (fire.resolvedAtMs === null) this.#open.set(fire.id, fire);
+      else this.#open.delete(fire.id);
+    }
   }
 
   /** The stored states of all alerts. Throws an Error if a later version of svc wrote one. */

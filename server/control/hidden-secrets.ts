@@ -13,7 +13,7 @@ export const secretPlaceholder = "[hidden]";
 type PagerDuty = Extract<Action, { type: "pagerDuty" }>["pagerDutyDestination"];
 
 /** Members that are no secrets: they name a service. Any other member that is sent to PagerDuty may be a key. */
-const publicMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName"]);
+const publicMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName", "groupInstances"]);
 
 /** The alert for callers who may not write it. */
 export function hideAlertSecrets(alert: Alert): Alert {

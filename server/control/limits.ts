@@ -13,6 +13,8 @@ export const pageCharactersMax = 8 * MiB;
 export const resourcesMax = 50_000;
 /** Ingestion rules: every row is compared with each of them. */
 export const ingestionRulesMax = 1_000;
+/** Routes, and inhibitions: every fire is compared with each of them. */
+export const routesMax = 1_000;
 /** Changes of one caller per second: each costs a sync of the disk that others wait for. */
 export const changesPerSecondMax = 500;
 /** Changes of one caller in a burst. */

@@ -6,13 +6,19 @@ import type { Route } from "../api/route.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape, warnIdlePaths } from "../model/access-rules.ts";
 import type { Alert } from "../model/alert.ts";
-import { alertShape, checkAlert, webhooksOf } from "../model/alert.ts";
+import { alertShape, checkAlert, checkWebhooks, webhooksOf, webhooksOfActions } from "../model/alert.ts";
 import type { Dashboard } from "../model/dashboard.ts";
 import { checkDashboard, dashboardShape, managedFolder } from "../model/dashboard.ts";
 import type { Environment } from "../model/environment.ts";
 import type { IngestionRule } from "../model/ingestion-rule.ts";
 import { ingestionRuleShape } from "../model/ingestion-rule.ts";
 import { checkIngestionRule } from "../model/ingestion-rule-check.ts";
+import type { Inhibition, NotificationRoute } from "../model/notification-route.ts";
+import {
+  checkNotificationRoute,
+  inhibitionShape,
+  notificationRouteShape,
+} from "../model/notification-route.ts";
 import type { SavedSearch } from "../model/saved-search.ts";
 import { checkSavedSearch, savedSearchShape } from "../model/saved-search.ts";
 import type { Silence } from "../model/silence.ts";
@@ -28,7 +34,7 @@ import {
   restoreAlertSecrets,
   restoreWebhookSecrets,
 } from "./hidden-secrets.ts";
-import { ingestionRulesMax, resourcesMax } from "./limits.ts";
+import { ingestionRulesMax, resourcesMax, routesMax } from "./limits.ts";
 import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
 
 /** The collection of each kind. */
@@ -53,6 +59,8 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
     resourceRules: of<ResourceRule>("resource-rules", "resourceRule", titleOrId),
     ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId, ingestionRulesMax),
     silences: of<Silence>("silences", "silence", ({ id }) => id),
+    routes: of<NotificationRoute>("routes", "route", titleOrId, routesMax),
+    inhibitions: of<Inhibition>("inhibitions", "inhibition", titleOrId, routesMax),
     savedSearches: of<SavedSearch>("saved-searches", "savedSearch", ({ name }) => name),
   };
 }
@@ -78,6 +86,31 @@ export function resourceKindRoutes(
     ...routesOf(makeDashboardKind(all)),
     ...routesOf(makeWebhookKind(all, scope, delivery)),
     ...routesOf(makeSilenceKind(all, scope)),
+    // They change what people hear of all alerts, so only admins do.
+    ...routesOf<NotificationRoute>({
+      name: "route",
+      plural: "routes",
+      path: `${api}/routes`,
+      schema: notificationRouteShape,
+      collection: all.routes,
+      ...access,
+      ...createdById,
+      check: (route, path, by) => {
+        checkNotificationRoute(route, path);
+        const isWebhook = (id: string) => scope.canName(by, "webhooks", id);
+        return checkWebhooks(webhooksOfActions(route.actions, "actions"), path, isWebhook);
+      },
+    }),
+    ...routesOf<Inhibition>({
+      name: "inhibition",
+      plural: "inhibitions",
+      path: `${api}/inhibitions`,
+      schema: inhibitionShape,
+      collection: all.inhibitions,
+      ...access,
+      ...createdById,
+      check: () => [],
+    }),
     ...routesOf<SavedSearch>({
       name: "savedSearch",
       plural: "savedSearches",
@@ -207,7 +240,7 @@ function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard>
 }
 
 function makeWebhookKind(
-  { alerts, webhooks }: Collections,
+  { alerts, routes, webhooks }: Collections,
   scope: AuthorizationScope,
   delivery: DeliveryKnowledge,
 ): ResourceKind<Webhook> {
@@ -230,6 +263,11 @@ function makeWebhookKind(
       switchedOff: delivery.isWebhookOff(id),
     }),
     checkUnused: (id, by) => {
+      for (const { id: routeId, value: stored } of routes.list()) {
+        if (webhooksOfActions(stored.value.actions, "").every((named) => named.id !== id)) continue;
+        const which = by.role === "admin" ? `the route ${JSON.stringify(routeId)}` : "a route";
+        throw new Refusal(409, `${which} notifies this webhook: change it first`);
+      }
       for (const { id: alertId, value: stored } of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
         const which = scope.canSee(by, "alerts", stored)

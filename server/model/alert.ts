@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
 import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
-import { bucketSecondsMax, datapointsMax, listedMax } from "./limits.ts";
+import { bucketSecondsMax, datapointsMax, listedMax, repeatSecondsMax, repeatSecondsMin } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";
 import { longText, nameText, openObject, positive, strictObject } from "./schema.ts";
@@ -58,10 +58,13 @@ export const operators = [
 
 const datapoints = positive.max(datapointsMax);
 
-const action = z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]);
+export const actionShape = z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]);
+
+/** Seconds between messages about a fire that goes on. */
+export const repeatSecondsShape = positive.min(repeatSecondsMin).max(repeatSecondsMax);
 
 /** A destination that a rule notifies. */
-export type Action = z.infer<typeof action>;
+export type Action = z.infer<typeof actionShape>;
 
 const missingDatapointBehaviors = ["notBreaching", "breaching", "ignore", "missing"] as const;
 export type MissingDatapointBehavior = (typeof missingDatapointBehaviors)[number];
@@ -95,7 +98,9 @@ const rule = strictObject({
   /** In the place of the alert's. */
   severity: severity.optional(),
   static: staticRule,
-  actions: z.array(action).max(listedMax).optional(),
+  actions: z.array(actionShape).max(listedMax).optional(),
+  /** Sends the messages again so often while the fire goes on. */
+  repeatSeconds: repeatSecondsShape.optional(),
 });
 
 export type EvaluationRule = z.infer<typeof rule>;
@@ -165,28 +170,40 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
   }
   const { query } = expression.svcQLTimeseries;
   const warnings = checkAlertQuery(query, `${at}.expression.svcQLTimeseries.query`);
-  return [...warnings, ...checkWebhooks(alert, at, isWebhook)];
+  return [...warnings, ...checkWebhooks(webhooksOf(alert), at, isWebhook)];
 }
 
 /** The ids of the webhooks that an alert names, and the path of each. */
-export function webhooksOf(alert: Alert): { id: string; where: string }[] {
-  const webhooks: { id: string; where: string }[] = [];
-  for (const [i, { actions = [] }] of alert.timeseries.evaluationRules.entries()) {
-    for (const [j, action] of actions.entries()) {
-      if (action.type !== "webhook") continue;
-      const { uuid, resolvedUuid } = action.webhookDestination;
-      const where = `evaluationRules[${i}].actions[${j}].webhookDestination`;
-      webhooks.push({ id: uuid, where: `${where}.uuid` });
-      if (resolvedUuid !== undefined) webhooks.push({ id: resolvedUuid, where: `${where}.resolvedUuid` });
-    }
-  }
-  return webhooks;
+export function webhooksOf(alert: Alert): NamedWebhook[] {
+  const rules = alert.timeseries.evaluationRules;
+  return rules.flatMap(({ actions = [] }, i) => webhooksOfActions(actions, `evaluationRules[${i}].actions`));
+}
+
+/** A webhook that an action names, and where. */
+interface NamedWebhook {
+  id: string;
+  where: string;
+}
+
+/** The ids of the webhooks that actions name, and the path of each below `path`. */
+export function webhooksOfActions(actions: readonly Action[], path: string): NamedWebhook[] {
+  return actions.flatMap((action, i) => {
+    if (action.type !== "webhook") return [];
+    const { uuid, resolvedUuid } = action.webhookDestination;
+    const where = `${path}[${i}].webhookDestination`;
+    const resolved = resolvedUuid === undefined ? [] : [{ id: resolvedUuid, where: `${where}.resolvedUuid` }];
+    return [{ id: uuid, where: `${where}.uuid` }, ...resolved];
+  });
 }
 
 /** An unknown managed webhook is a warning, since it may arrive after the alert; any other is refused. */
-function checkWebhooks(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
+export function checkWebhooks(
+  named: readonly NamedWebhook[],
+  path: string,
+  isWebhook: (id: string) => boolean,
+): string[] {
   const warnings: string[] = [];
-  for (const { id, where } of webhooksOf(alert)) {
+  for (const { id, where } of named) {
     if (isWebhook(id)) continue;
     const problem = `${path}.${where} names the webhook ${JSON.stringify(id)}, which does not exist`;
     if (!isManaged(id)) throw new Refusal(400, problem);

@@ -1,8 +1,9 @@
 /** Events that notifications carry, of fires and of investigations, and the JSON envelope they are sent in. */
 
 import * as z from "zod";
-import { type Action, operators, severities } from "./alert.ts";
+import { operators, severities } from "./alert.ts";
 import { investigationReport } from "./investigation.ts";
+import type { RoutedAction } from "./notification-route.ts";
 
 export const eventTypes = ["alertFired", "alertResolved", "investigationCompleted"] as const;
 export type EventType = (typeof eventTypes)[number];
@@ -60,6 +61,8 @@ const fireFacts = {
   messageTemplate: z.string().exactOptional(),
   /** Instances of the rule that fire behind the event. */
   firingInstances: z.int().exactOptional(),
+  /** Which message about a fire that goes on it is, from 1; absent from the first about a fire. */
+  repeat: z.int().exactOptional(),
   /** True where it is sent much later than it happened, e.g. after a stop. */
   late: z.boolean(),
 };
@@ -91,7 +94,7 @@ export type NotificationEvent = z.infer<typeof notificationEvent>;
 /** An event and the destinations it is sent to. */
 export interface EventMessage<Event extends NotificationEvent = NotificationEvent> {
   event: Event;
-  actions: readonly Action[];
+  actions: readonly RoutedAction[];
 }
 
 /** RFC 3339. */
@@ -118,6 +121,7 @@ const sharedData = {
     .nullable()
     .meta({ description: "Instances of the rule that fire behind the event" }),
   breachingDatapoint: z.strictObject({ time: timeText, value: z.number().nullable() }),
+  repeat: z.int().nullable().meta({ description: "Which message about a fire that goes on it is, from 1" }),
   late: z.boolean().meta({ description: "Sent much later than it happened, as after a stop" }),
   deepLink: z.string(),
 };

@@ -22,3 +22,6 @@ export const widgetsMax = 1_000;
 export const dashboardQueriesMax = 2_000;
 /** Columns of a dashboard's layout, version 2. */
 export const layoutColumns = 24;
+/** Seconds between messages about a fire that goes on: more often they would only be noise, more rarely than a week none. */
+export const repeatSecondsMin = 60;
+export const repeatSecondsMax = 604_800;

@@ -1,4 +1,5 @@
 import type { NotificationEvent } from "../model/event.ts";
+import type { DeliveryRules } from "./delivery-rules.ts";
 import { groupedMax, retryWaitMsMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 
@@ -14,20 +15,10 @@ interface Entry {
   notification: Notification;
   /** When the next try is due, on the monotonic clock. */
   dueMs: number;
-  /** Since when it waits, on the monotonic clock. */
+  /** Since when it waits, on the monotonic clock; ahead where a route mutes it. */
   sinceMs: number;
   /** Approximate size of the stored record. */
   bytes: number;
-}
-
-/** How messages go to one destination. */
-export interface DeliveryRules {
-  /** Messages that may be on their way at once. */
-  inFlightMax: number;
-  /** Whether one message reports several instances of an alert. */
-  isGrouped(notification: Notification): boolean;
-  /** Notifications with equal keys are sent one after the other, in the order of their creation. */
-  orderKeyOf(notification: Notification): string;
 }
 
 /** The outcome of a message that is not stored yet. */
@@ -171,7 +162,8 @@ export class DeliveryQueue {
     const waitMs = Math.min(Math.max(0, notification.nextAtMs - wallMs), retryWaitMsMax);
     const bytes = Buffer.byteLength(JSON.stringify(notification));
     this.bytes += bytes - (before?.bytes ?? 0);
-    const sinceMs = before?.sinceMs ?? elapsedMs - ageMs;
+    const mutedMs = (notification.mutedUntilMs ?? wallMs) - wallMs;
+    const sinceMs = mutedMs > 0 ? elapsedMs + mutedMs : (before?.sinceMs ?? elapsedMs - ageMs);
     this.#entries.set(notification.id, { notification, dueMs: elapsedMs + waitMs, sinceMs, bytes });
     this.#dueMs = undefined;
   }
@@ -200,7 +192,8 @@ export class DeliveryQueue {
 }
 
 function canShareMessage(first: Notification, other: Notification): boolean {
-  if (first.messageId !== other.messageId) return false;
+  if (first.messageId !== other.messageId || first.groupKey !== other.groupKey) return false;
   const same = (key: keyof NotificationEvent) => first.event[key] === other.event[key];
-  return first === other || (same("alertId") && same("type"));
+  const isRepeat = ({ event }: Notification) => event.repeat !== undefined;
+  return first === other || (same("alertId") && same("type") && isRepeat(first) === isRepeat(other));
 }

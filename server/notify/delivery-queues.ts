@@ -1,7 +1,8 @@
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { deliveryRulesOf, destinationKey } from "./destination.ts";
+import { deliveryRulesOf } from "./delivery-rules.ts";
+import { destinationKey } from "./destination.ts";
 
 /** The queues of all destinations that something waits for. */
 export class DeliveryQueues {

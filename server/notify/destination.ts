@@ -1,5 +1,4 @@
 import type { Action } from "../model/alert.ts";
-import type { DeliveryRules } from "./delivery-queue.ts";
 
 /** Key of the receiver. Notifications with equal keys are sent one after the other. */
 export function destinationKey(action: Action): string {
@@ -15,31 +14,6 @@ export function destinationKey(action: Action): string {
     case "webhook":
       return `webhook ${action.webhookDestination.uuid}`;
   }
-}
-
-/** Messages to one destination that may be on their way at once. Slack takes about one a second for each channel. */
-const inFlightMaxOf = { slack: 1, email: 4, pagerDuty: 16, webhook: 32 } as const satisfies Record<
-  Action["type"],
-  number
->;
-
-/**
- * How messages go to the destination of an action. `isGroupedWebhook` returns whether a webhook integration asks for
- * one message for all instances of an alert.
- */
-export function deliveryRulesOf(
-  { type }: Action,
-  isGroupedWebhook: (uuid: string) => boolean,
-): DeliveryRules {
-  return {
-    inFlightMax: inFlightMaxOf[type],
-    isGrouped: ({ action }) => isGrouped(action, isGroupedWebhook),
-    orderKeyOf: ({ action, event }) => {
-      // One incident stands for all instances of a rule: its messages keep the order in which they arose.
-      const isShared = action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
-      return isShared ? JSON.stringify([event.alertId, event.rule]) : event.fireId;
-    },
-  };
 }
 
 /**

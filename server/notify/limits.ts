@@ -11,6 +11,8 @@ export const retryDelaysMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 *
 export const retryJitter = 0.2;
 /** Longest pause before the next try that a receiver can ask for. */
 export const retryAfterMsMax = 12 * hour;
+/** Longest pause of all of a destination that its receiver can ask for. */
+export const pauseMsMax = 1 * hour;
 /** The longest wait between two tries, whatever time is stored: the clock may have been set. */
 export const retryWaitMsMax = Math.max(retryAfterMsMax, ...retryDelaysMs.map((ms) => ms * (1 + retryJitter)));
 /**

@@ -1,14 +1,17 @@
 import type { Json } from "../../engine/index.ts";
 import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
-import { groupWaitMs, problemLengthMax } from "./limits.ts";
+import type { RoutedAction } from "../model/notification-route.ts";
+import { stableId } from "../model/stable-id.ts";
+import { destinationKey } from "./destination.ts";
+import { problemLengthMax } from "./limits.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { Outcome } from "./senders/sender.ts";
 
 /** One event for one destination, as it is stored. */
 export interface Notification {
   id: string;
-  action: Action;
+  action: RoutedAction;
   event: NotificationEvent;
   createdAtMs: number;
   /** `skipped`: it need not be sent any more; `problem` says why. */
@@ -20,16 +23,20 @@ export interface Notification {
   problem: string | null;
   /** Id of the message in which it is sent, alone or with others; null until the first try. */
   messageId: string | null;
+  /** End of the mute time for which it waits, or has waited; null where no route muted it. */
+  mutedUntilMs: number | null;
+  /** Notifications of one alert and type with the same key share a message, where messages are grouped. */
+  groupKey: string | null;
   receipt: Json;
   /** A try ended without a refusal: the receiver may have taken the message although no answer says so. */
   mayHaveArrived: boolean;
 }
 
-/** `isGrouped`: it waits a little for others that share its message. */
+/** `nextAtMs`: the time of the first try. */
 export function makeNotification(
-  { id, event, action }: Pick<Notification, "id" | "event" | "action">,
-  isGrouped: boolean,
+  { id, event, action, groupKey }: Pick<Notification, "id" | "event" | "action" | "groupKey">,
   nowMs: number,
+  nextAtMs: number,
 ): Notification {
   return {
     id,
@@ -38,10 +45,12 @@ export function makeNotification(
     createdAtMs: nowMs,
     status: "waiting",
     tries: 0,
-    nextAtMs: nowMs + (isGrouped ? groupWaitMs : 0),
+    nextAtMs,
     endedAtMs: null,
     problem: null,
     messageId: null,
+    groupKey,
+    mutedUntilMs: null,
     receipt: null,
     mayHaveArrived: false,
   };
@@ -49,13 +58,17 @@ export function makeNotification(
 
 /** Reads a stored notification. A try that this process knows nothing of counts as one that may have arrived. */
 export function readNotification(value: Json, nowMs: number): Notification {
-  const stored = value as unknown as Omit<Notification, "mayHaveArrived"> & { mayHaveArrived?: boolean };
+  const stored = value as unknown as Omit<Notification, keyof StoredLater> & StoredLater;
   const { status, tries, nextAtMs } = stored;
   // The process may have ended in the middle of a try.
   const isTried = status === "waiting" && (nextAtMs <= nowMs || stored.messageId !== null);
   const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);
-  return { ...stored, mayHaveArrived: mayHaveArrived || isTried };
+  const { groupKey = null, mutedUntilMs = null } = stored;
+  return { ...stored, groupKey, mutedUntilMs, mayHaveArrived: mayHaveArrived || isTried };
 }
+
+/** What notifications of earlier versions lack. */
+type StoredLater = Partial<Pick<Notification, "mayHaveArrived" | "groupKey" | "mutedUntilMs">>;
 
 /** Returns whether nobody was notified, and nobody will be. */
 export function hasReachedNobody({ status, mayHaveArrived }: Notification): boolean {
@@ -86,4 +99,19 @@ export function afterTry(
   const tried = { ...after, problem, mayHaveArrived: before.mayHaveArrived || !isRefused };
   if (delayMs === undefined) return { ...tried, status: "givenUp", endedAtMs: nowMs };
   return { ...tried, nextAtMs: nowMs + delayMs };
+}
+
+/** The same for the same event and destination. */
+export function notificationId(eventId: string, action: Action): string {
+  return stableId(eventId, destinationKey(action));
+}
+
+/** The id of the notification of the begin of the fire that an event is about. */
+export function firedId({ fireId }: NotificationEvent, action: Action): string {
+  return notificationId(stableId("fired", fireId), action);
+}
+
+/** The id of the notification that ends a fire's. */
+export function endId({ event, action }: Notification): string {
+  return notificationId(stableId("resolved", event.fireId), action);
 }

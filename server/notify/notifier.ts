@@ -5,12 +5,14 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Action, Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
+import type { Inhibition, NotificationRoute, RoutedAction } from "../model/notification-route.ts";
 import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { warnUndeliverable } from "./deliverability.ts";
 import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
+import { findActions, findInhibition, type RoutedFire } from "./routing.ts";
 import { AddressGuard } from "./senders/address-guard.ts";
 import { type EmailOptions, emailSender } from "./senders/email.ts";
 import { pagerDutySender } from "./senders/pager-duty.ts";
@@ -41,6 +43,9 @@ interface NotifierSources {
   secret: ReadSecret;
   /** The same list until a silence changes. */
   silences: () => readonly StoredSilence[];
+  routes: () => readonly { id: string; value: { value: NotificationRoute } }[];
+  route: (id: string) => NotificationRoute | undefined;
+  inhibitions: () => readonly { id: string; value: { value: Inhibition } }[];
 }
 
 export interface NotifierOptions {
@@ -98,6 +103,7 @@ export class Notifier {
       random: Math.random,
       senders: makeSenders(options, (uuid) => this.isWebhookOff(uuid)),
       isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
+      routeOf: options.sources.route,
       silencedBy: (event) => this.silencedBy(event),
       onGivenUp: (message, notifications) => {
         log("error", message);
@@ -128,6 +134,16 @@ export class Notifier {
     return this.#silencesAbout(instance.alertId).find(({ value: { value, updatedBy } }) => {
       return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId);
     })?.id;
+  }
+
+  /** The actions that report a fire: the rule's own, and those of the routes that take it. */
+  actionsFor(fire: RoutedFire, own: readonly Action[]): RoutedAction[] {
+    return findActions(fire, own, unwrap(this.#options.sources.routes()));
+  }
+
+  /** The id of the inhibition by which one of the open fires holds a fire back now. */
+  inhibitedBy(fire: RoutedFire, openFires: () => Iterable<RoutedFire>): string | undefined {
+    return findInhibition(fire, unwrap(this.#options.sources.inhibitions()), openFires);
   }
 
   /** The silences that are in force now and may cover some or all instances of an alert. */
@@ -200,6 +216,10 @@ export class Notifier {
     const end = { id: crypto.randomUUID(), type: "alertResolved", resolvedAtMs: nowMs } as const;
     return this.outbox.test({ ...event, ...end, reason: "recovered" }, action);
   }
+}
+
+function unwrap<T>(stored: readonly { id: string; value: { value: T } }[]): { id: string; value: T }[] {
+  return stored.map(({ id, value: { value } }) => ({ id, value }));
 }
 
 function makeSenders(

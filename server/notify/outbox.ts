@@ -3,18 +3,25 @@ import type { State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
-import { stableId } from "../model/stable-id.ts";
+import { DeliveryPlan, type DeliveryPlanOptions } from "./delivery-plan.ts";
 import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
-import { destinationKey, destinationName, isGrouped } from "./destination.ts";
-import { sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
+import { destinationName } from "./destination.ts";
+import { pauseMsMax, sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import { afterTry, hasReachedNobody, makeNotification, type Notification } from "./notification.ts";
+import {
+  afterTry,
+  endId,
+  firedId,
+  hasReachedNobody,
+  type Notification,
+  notificationId,
+} from "./notification.ts";
 import { type Outcome, type Senders, tryToSend } from "./senders/sender.ts";
 import { StoredNotifications } from "./stored-notifications.ts";
 import { type Excess, findExcess } from "./waiting-bounds.ts";
 
-export interface OutboxOptions {
+export interface OutboxOptions extends DeliveryPlanOptions {
   state: State;
   /** The wall clock, Unix milliseconds: what is stored and shown. It may be set at any time. */
   now: () => number;
@@ -23,8 +30,6 @@ export interface OutboxOptions {
   /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
-  /** Whether a webhook integration asks for one message for all instances of an alert. */
-  isGroupedWebhook: (uuid: string) => boolean;
   /** The id of the silence that covers an event now. */
   silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
   /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
@@ -35,6 +40,7 @@ export interface OutboxOptions {
 
 export class Outbox {
   readonly #options: OutboxOptions;
+  readonly #plan: DeliveryPlan;
   readonly #queues: DeliveryQueues;
   readonly #stored: StoredNotifications;
   readonly #outcomes: Counter;
@@ -45,12 +51,16 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#queues = new DeliveryQueues(options.isGroupedWebhook);
+    this.#plan = new DeliveryPlan(options);
+    this.#queues = new DeliveryQueues((uuid) => this.#plan.isGroupedWebhook(uuid));
     const moment = this.#moment();
     this.#stored = new StoredNotifications(options.state, moment.wallMs);
     const ageMsMax = waitingAgeMsMax - waitingMsMin;
     for (const notification of this.#stored.values()) {
-      const ageMs = Math.min(Math.max(0, moment.wallMs - notification.createdAtMs), ageMsMax);
+      const ageMs = Math.min(
+        Math.max(0, moment.wallMs - (notification.mutedUntilMs ?? notification.createdAtMs)),
+        ageMsMax,
+      );
       this.#queue(notification, moment, ageMs);
     }
     this.#outcomes = options.metrics.counter(
@@ -80,8 +90,7 @@ export class Outbox {
       for (const action of actions) {
         const id = notificationId(event.id, action);
         if (!rulesOf(event.type).isWanted(action) || this.#stored.get(id) !== undefined) continue;
-        const isShared = isGrouped(action, this.#options.isGroupedWebhook);
-        made.set(id, makeNotification({ id, event, action }, isShared, nowMs));
+        made.set(id, this.#plan.make(id, event, action, nowMs));
       }
     }
     const fresh = [...made.values()];
@@ -270,11 +279,11 @@ export class Outbox {
     const nowMs = this.#options.now();
     const group = await this.#skipNeedless(queue, message, nowMs);
     const first = group[0];
-    if (first === undefined) return;
+    if (first === undefined || (await this.#waitWhileMuted(queue, group, nowMs))) return;
     const messageId = first.messageId ?? first.id;
     // The id is stored before the message is sent. If the process dies during this try, the next try sends the same
     // notifications under the same id; later ones get a message of their own.
-    if (isGrouped(first.action, this.#options.isGroupedWebhook) && first.messageId === null) {
+    if (this.#plan.isGrouped(first.action) && first.messageId === null) {
       await this.#update(
         queue,
         group.map((each) => ({ ...each, messageId })),
@@ -294,6 +303,20 @@ export class Outbox {
     const random = this.#options.random();
     const notifications = group.map((each) => afterTry(each, messageId, outcome, endedMs, random));
     await this.#storeOutcome(queue, { messageId, notifications });
+  }
+
+  /** Returns whether a route mutes a message that was not tried yet. Its next try is then at the end of the mute time. */
+  async #waitWhileMuted(
+    queue: DeliveryQueue,
+    group: readonly Notification[],
+    nowMs: number,
+  ): Promise<boolean> {
+    const { action, tries } = group[0]!;
+    const mutedUntilMs = tries === 0 ? this.#plan.mutedUntilMs(action, nowMs) : undefined;
+    if (mutedUntilMs === undefined) return false;
+    const muted = group.map((each) => ({ ...each, nextAtMs: mutedUntilMs, mutedUntilMs }));
+    await this.#update(queue, muted);
+    return true;
   }
 
   /**
@@ -331,14 +354,15 @@ export class Outbox {
     if (silence !== undefined) return `silenced by ${silence}`;
     const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
     const waitedMs = queue.ageMs(notification.id, this.#options.elapsed());
-    const isOver = hasEnded && !notification.mayHaveArrived && waitedMs > untoldMsMax;
+    const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null;
+    const isOver = hasEnded && !notification.mayHaveArrived && hasWaited;
     return isOver ? "it ended before anybody could be told" : undefined;
   }
 
   /** Returns the notification of a fire's begin for any later one about it; undefined for itself. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
     if (event.type === "alertFired") return undefined;
-    return this.#stored.get(notificationId(stableId("fired", event.fireId), action));
+    return this.#stored.get(firedId(event, action));
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
@@ -367,16 +391,4 @@ export class Outbox {
       else queue.remove(notification.id);
     }
   }
-}
-
-/** Longest pause of a queue that a receiver can ask for: shorter than `retryAfterMsMax`, which delays one message. */
-const pauseMsMax = 60 * 60 * 1000;
-
-function notificationId(eventId: string, action: Action): string {
-  return stableId(eventId, destinationKey(action));
-}
-
-/** The id of the notification that ends a fire's. */
-function endId({ event, action }: Notification): string {
-  return notificationId(stableId("resolved", event.fireId), action);
 }

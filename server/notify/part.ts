@@ -23,7 +23,7 @@ export function notifyPart(
   { notify, log }: NotifyPartSettings,
   ownUrl: string,
   { store, state, holdsNotifications }: StoragePart,
-  { collections: { webhooks, silences }, scope, visibility }: ControlPart,
+  { collections: { webhooks, silences, routes, inhibitions }, scope, visibility }: ControlPart,
   metrics: Metrics,
   readSecret: ReadSecret,
 ): NotifyPart {
@@ -37,7 +37,14 @@ export function notifyPart(
     elapsed: () => performance.now(),
     canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
-    sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list(), secret: readSecret },
+    sources: {
+      webhook: (id) => webhooks.get(id),
+      silences: () => silences.list(),
+      secret: readSecret,
+      routes: () => routes.list(),
+      route: (id) => routes.get(id)?.value,
+      inhibitions: () => inhibitions.list(),
+    },
   });
   return {
     notifier,

@@ -42,7 +42,7 @@ export class PageTest {
   async open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.#browser.newContext({ timezoneId: "UTC", ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
     page.on("pageerror", (error) => this.problems.push(`${error.message}`));
     page.on("console", (message) => {
       // The browser reports each answer that is no success; the page shows those itself.

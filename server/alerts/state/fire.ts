@@ -1,6 +1,7 @@
 /** Fires, and the events of their begin and end. */
-import type { Action, EvaluationRule } from "../../model/alert.ts";
+import type { EvaluationRule } from "../../model/alert.ts";
 import type { AlertEvent, Datapoint, ResolveReason } from "../../model/event.ts";
+import type { RoutedAction } from "../../model/notification-route.ts";
 import { stableId } from "../../model/stable-id.ts";
 import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
@@ -8,7 +9,10 @@ import type { FireOpening } from "./fire-opening.ts";
 
 /** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
 export interface Fire
-  extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason" | "firingInstances"> {
+  extends Omit<
+    AlertEvent,
+    "type" | "fireId" | "late" | "resolvedAtMs" | "reason" | "firingInstances" | "repeat"
+  > {
   labels: Record<string, string>;
   /** End of the bucket with which the rule began to fire. */
   firedAtMs: number;
@@ -19,7 +23,11 @@ export interface Fire
   /** Id of the silence because of which nobody was notified. */
   silencedBy: string | null;
   /** The actions that report the begin of the fire; the same ones report its end. */
-  actions: Action[];
+  actions: RoutedAction[];
+  /** Seconds between messages about its going on, as the rule had it when the fire began. */
+  repeatSeconds?: number;
+  /** Messages about its going on that were sent, by the key of the destination; absent without any. */
+  repeats?: Record<string, number>;
   /** Absent from fires that an earlier version stored. */
   opening?: FireOpening;
 }
@@ -51,6 +59,7 @@ export function openFire(
     firedAtMs: bucket.endMs,
     breached: bucket.breached,
     ...describeRule(alert, rule),
+    ...(rule.repeatSeconds === undefined ? {} : { repeatSeconds: rule.repeatSeconds }),
     resolvedAtMs: null,
     reason: null,
     told: "no",
@@ -97,6 +106,8 @@ export function factsOf({ id, ...fire }: Fire): Omit<AlertEvent, "id" | "type" |
     silencedBy: ____,
     actions: _____,
     opening: ______,
+    repeats: _______,
+    repeatSeconds: ________,
     ...facts
   } = fire;
   return { ...facts, fireId: id };

@@ -66,6 +66,7 @@ function dataOf(event: NotificationEvent, publicUrl: string): EventEnvelope["dat
     alertLabels: alertLabels ?? {},
     runbook: runbook ?? null,
     firingInstances: firingInstances ?? null,
+    repeat: event.repeat ?? null,
     ...rules.data(event),
     breachingDatapoint: breachingDatapointOf(event),
     late: event.late,

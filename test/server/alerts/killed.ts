@@ -29,10 +29,12 @@ const outbox = new Outbox({
   onGivenUp: () => undefined,
   senders: { webhook, slack: unused, email: unused, pagerDuty: unused },
   isGroupedWebhook: () => false,
+  routeOf: () => undefined,
 });
 const evaluator = new Evaluator({
   ...shared,
   subscribers: [outbox],
+  actionsFor: (_fire, own) => [...own],
   delayMs: 30_000,
   shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },

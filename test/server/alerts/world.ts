@@ -63,6 +63,7 @@ export class World {
         },
       ],
       silencedBy: ({ labels }) => [...this.silenced].find((name) => labels.name === name),
+      actionsFor: (_fire, own) => [...own],
       delayMs,
       metrics: this.metrics,
       log: (level, message) => this.logged.push(`${level} ${message}`),

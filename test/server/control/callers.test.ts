@@ -100,6 +100,8 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   ...crud("/api/v1/groups", admins, admins, "create"),
   ...crud("/api/v1/telemetry-rules", admins, admins, "create"),
   ...crud("/api/v1/resource-rules", admins, admins, "create"),
+  ...crud("/api/v1/routes", admins, admins, "create"),
+  ...crud("/api/v1/inhibitions", admins, admins, "create"),
   // The last: it ends the sessions.
   [everybody, "DELETE", "/api/v1/session"],
 ];

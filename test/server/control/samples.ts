@@ -164,6 +164,30 @@ export const silence = {
   match: { matchExpressions: [{ key: "service.name", operator: "In", values: ["/k8s/shop/cart"] }] },
 };
 
+export const route = {
+  id: "payments-at-work",
+  displayName: "The payments team, at work",
+  match: { matchExpressions: [{ key: "team", operator: "In", values: ["payments"] }] },
+  actions: [
+    { type: "email", emailDestination: { emails: ["payments@shop.example"], notifyOnResolve: true } },
+  ],
+  groupBy: ["service.name"],
+  groupWaitSeconds: 30,
+  repeatSeconds: 14_400,
+  muteTimes: [
+    { days: ["saturday", "sunday"], timeZone: "Europe/Berlin" },
+    { from: "18:00", to: "08:00", timeZone: "Europe/Berlin" },
+  ],
+};
+
+export const inhibition = {
+  id: "cluster-down",
+  displayName: "A cluster that is down explains the rest",
+  source: { matchExpressions: [{ key: "alert.name", operator: "In", values: ["Cluster down"] }] },
+  target: { matchExpressions: [{ key: "severity", operator: "In", values: ["warning", "info"] }] },
+  equal: ["k8s.cluster.name"],
+};
+
 export const savedSearch = {
   id: "cart-errors",
   name: "Errors of the cart",
@@ -226,6 +250,15 @@ export const kinds = [
     style: "create",
     id: silence.id,
     sample: silence,
+  },
+  { name: "route", path: "/routes", plural: "routes", style: "create", id: route.id, sample: route },
+  {
+    name: "inhibition",
+    path: "/inhibitions",
+    plural: "inhibitions",
+    style: "create",
+    id: inhibition.id,
+    sample: inhibition,
   },
   {
     name: "savedSearch",

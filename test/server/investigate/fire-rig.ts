@@ -75,6 +75,7 @@ export function openRig(options: RigOptions): Rig {
       random: Math.random,
       senders,
       isGroupedWebhook: () => false,
+      routeOf: () => undefined,
       metrics: new Metrics(),
     },
     ...{ silencedBy: () => undefined, onGivenUp: () => undefined, log: (_, text) => logged.push(text) },

@@ -2,6 +2,7 @@
 import { Metrics } from "../../../server/metrics/metrics.ts";
 import type { Action } from "../../../server/model/alert.ts";
 import type { EventMessage } from "../../../server/model/event.ts";
+import type { NotificationRoute } from "../../../server/model/notification-route.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../server/notify/senders/sender.ts";
 import { Disk } from "../alerts/disk.ts";
@@ -17,6 +18,7 @@ export class Post {
   readonly silenced = new Set<string>();
   /** Webhooks that ask for one message for all instances of an alert. */
   readonly grouped = new Set<string>();
+  readonly routes = new Map<string, NotificationRoute>();
   metrics = new Metrics();
   answer: (delivery: Delivery) => Outcome | Promise<Outcome> = () => ({ kind: "delivered" });
   outbox: Outbox = this.open();
@@ -38,6 +40,7 @@ export class Post {
       random: () => 0,
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       isGroupedWebhook: (uuid) => this.grouped.has(uuid),
+      routeOf: (id) => this.routes.get(id),
       silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
       metrics: this.metrics,
       onGivenUp: (message) => this.logged.push(`error ${message}`),

@@ -1,25 +1,16 @@
 /** Real receivers: what they get, and what their answers mean. */
-import { execFileSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import PostalMime from "postal-mime";
-import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Webhook as Verifier } from "standardwebhooks";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Action } from "../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../server/model/event.ts";
 import type { Webhook } from "../../../server/model/webhook.ts";
 import { answerBytesMax, listedInstancesMax } from "../../../server/notify/limits.ts";
 import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
-import { emailSender } from "../../../server/notify/senders/email.ts";
 import { sendHttp } from "../../../server/notify/senders/http-request.ts";
 import { signHeaders } from "../../../server/notify/senders/signature.ts";
 import { slackSender } from "../../../server/notify/senders/slack.ts";
 import { webhookSender } from "../../../server/notify/senders/webhook.ts";
-import { fired, firedAtMs, hook, mail, resolved, slack } from "./events.ts";
+import { fired, firedAtMs, hook, resolved, slack } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 
 const guard = new AddressGuard(["127.0.0.0/8"]);
@@ -31,7 +22,6 @@ function delivery<A extends Action>(action: A, ...events: AlertEvent[]) {
 }
 
 const hookAction = hook("hook-1") as Extract<Action, { type: "webhook" }>;
-const mailAction = mail("a@shop.example", "b@shop.example") as Extract<Action, { type: "email" }>;
 const slackAction = slack("#alerts") as Extract<Action, { type: "slack" }>;
 
 describe("webhooks", () => {
@@ -260,144 +250,6 @@ describe("Slack", () => {
     expect(await send(delivery(slackAction, fired("cart")))).toEqual({
       kind: "final",
       problem: "no Slack bot token is configured",
-    });
-  });
-});
-
-/** Of localhost, and of its own making. */
-function certificate(): { key: string; cert: string } {
-  const dir = mkdtempSync(join(tmpdir(), "svc-mail-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  const [key, cert] = [join(dir, "key.pem"), join(dir, "cert.pem")];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  execFileSync("openssl", ["req", "-x509", ...kind, ...names, "-keyout", key, "-out", cert], {
-    stdio: "ignore",
-  });
-  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
-}
-
-describe("e-mail", () => {
-  async function openMailbox(options: SMTPServerOptions = {}) {
-    const mails: { to: string[]; raw: string }[] = [];
-    const server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ["STARTTLS"],
-      onData(stream, session, done) {
-        let raw = "";
-        stream.on("data", (chunk: Buffer) => (raw += chunk.toString()));
-        stream.on("end", () => {
-          mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw });
-          done();
-        });
-      },
-      ...options,
-    });
-    server.on("error", () => undefined);
-    server.listen(0, "127.0.0.1");
-    await once(server.server, "listening");
-    onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
-    return { mails, port: (server.server.address() as AddressInfo).port };
-  }
-
-  const settings = {
-    host: "127.0.0.1",
-    security: "none",
-    from: "svc <alerts@svc.example>",
-    publicUrl,
-  } as const;
-
-  test("text and HTML; the end stands beneath its fire; nothing in a value is a header or markup", async () => {
-    const { mails, port } = await openMailbox();
-    const send = emailSender({ ...settings, port });
-    const alertName = "Errors\r\nBcc: evil@evil.example <b>";
-    const outcome = await send(
-      delivery(mailAction, fired("<cart>", { alertName }), fired("b", { alertName })),
-    );
-    expect(outcome).toEqual({ kind: "delivered", receipt: { messageId: "<msg-1@svc.example>" } });
-    await send({
-      ...delivery(mailAction, resolved("<cart>")),
-      id: "msg-2",
-      receipts: [{ messageId: "<msg-1@svc.example>" }],
-    });
-    expect(mails.map(({ to }) => to)).toEqual([
-      mailAction.emailDestination.emails,
-      mailAction.emailDestination.emails,
-    ]);
-    const [begin, end] = await Promise.all(mails.map(({ raw }) => PostalMime.parse(raw)));
-    expect(begin!.subject).toBe("Firing: Errors↵Bcc: evil@evil.example <b> (2 instances)");
-    expect(begin!.bcc ?? []).toEqual([]);
-    expect(begin!.from).toMatchObject({ address: "alerts@svc.example", name: "svc" });
-    expect(begin!.text).toContain("- high, service.name=<cart>: value 42, since 2026-01-10T12:00:00.000Z");
-    expect(begin!.html).toContain("service.name=&lt;cart&gt;: value 42");
-    expect(begin!.html).not.toContain("<b>");
-    expect(begin!.messageId).toBe("<msg-1@svc.example>");
-    expect([end!.inReplyTo, end!.messageId]).toEqual(["<msg-1@svc.example>", "<msg-2@svc.example>"]);
-    expect(end!.references).toContain("<msg-1@svc.example>");
-  });
-
-  test("a login is used; a wrong one is tried again", async () => {
-    const { mails, port } = await openMailbox({
-      authOptional: false,
-      allowInsecureAuth: true,
-      onAuth: ({ username, password }, _session, done) =>
-        done(username === "svc" && password === "right" ? null : new Error("wrong password"), {
-          user: username,
-        }),
-    });
-    const login = { ...settings, port, user: "svc" };
-    expect(
-      await emailSender({ ...login, password: "wrong" })(delivery(mailAction, fired("cart"))),
-    ).toMatchObject({ kind: "retry" });
-    expect(
-      await emailSender({ ...login, password: "right" })(delivery(mailAction, fired("cart"))),
-    ).toMatchObject({ kind: "delivered" });
-    expect(mails).toHaveLength(1);
-  });
-
-  test.each(["tls", "starttls"] as const)(
-    "with %s and a login; who has another certificate is not told",
-    async (security) => {
-      const { key, cert } = certificate();
-      const { mails, port } = await openMailbox({
-        ...{ secure: security === "tls", disabledCommands: [], key, cert, authOptional: false },
-        onAuth: ({ username, password }, session, done) => {
-          const isRight = session.secure && username === "svc" && password === "right";
-          done(isRight ? null : new Error("no"), { user: username });
-        },
-      });
-      const login = { ...settings, host: "localhost", port, security, user: "svc", password: "right" };
-      expect(await emailSender(login)(delivery(mailAction, fired("cart")))).toMatchObject({
-        kind: "retry",
-        problem: expect.stringContaining("self-signed") as string,
-      });
-      expect(mails).toEqual([]);
-      expect(await emailSender({ ...login, ca: cert })(delivery(mailAction, fired("cart")))).toMatchObject({
-        kind: "delivered",
-      });
-      expect((await PostalMime.parse(mails[0]!.raw)).subject).toBe("Firing: Too many errors");
-    },
-  );
-
-  test("refused for good is final, for now is tried again; TLS that is required and not there is not done without", async () => {
-    const refusing = (responseCode: number) => ({
-      onRcptTo: (_: unknown, __: unknown, done: (error: Error) => void) =>
-        done(Object.assign(new Error("no"), { responseCode })),
-    });
-    const never = await openMailbox(refusing(550));
-    expect(
-      await emailSender({ ...settings, port: never.port })(delivery(mailAction, fired("cart"))),
-    ).toMatchObject({ kind: "final" });
-    const later = await openMailbox(refusing(451));
-    expect(
-      await emailSender({ ...settings, port: later.port })(delivery(mailAction, fired("cart"))),
-    ).toMatchObject({ kind: "retry" });
-    const plain = await openMailbox();
-    const strict = emailSender({ ...settings, port: plain.port, security: "starttls" });
-    expect(await strict(delivery(mailAction, fired("cart")))).toMatchObject({ kind: "retry" });
-    expect(plain.mails).toEqual([]);
-    expect(await emailSender(undefined)(delivery(mailAction, fired("cart")))).toMatchObject({
-      kind: "final",
     });
   });
 });

@@ -1,0 +1,69 @@
+/** Which routes take a fire, and which fires are held back while others are open. */
+
+import type { Action } from "../model/alert.ts";
+import type { AlertEvent } from "../model/event.ts";
+import {
+  type Inhibition,
+  isMatch,
+  type NotificationRoute,
+  type RoutedAction,
+} from "../model/notification-route.ts";
+import { destinationKey } from "./destination.ts";
+
+/** A fire as routes and inhibitions see it. */
+export type RoutedFire = Pick<
+  AlertEvent,
+  "alertId" | "alertName" | "rule" | "labels" | "alertLabels" | "severity"
+>;
+
+/** The labels by which routes and inhibitions choose: of the instance, of the alert, and what the alert is. */
+export function routingLabels({ alertId, alertName, rule, labels, alertLabels, severity }: RoutedFire) {
+  return {
+    ...labels,
+    ...alertLabels,
+    ...{ "alert.id": alertId, "alert.name": alertName, "alert.rule": rule, severity: severity ?? "" },
+  };
+}
+
+/** The alert's own actions, and those of all routes that take the fire; of two to one destination the first. */
+export function findActions(
+  fire: RoutedFire,
+  own: readonly Action[],
+  routes: readonly { id: string; value: NotificationRoute }[],
+): RoutedAction[] {
+  const labels = routingLabels(fire);
+  const routed = routes
+    .filter(({ value }) => isMatch(value.match, labels))
+    .flatMap(({ id, value }) => value.actions.map((action): RoutedAction => ({ ...action, routeId: id })));
+  const found = new Map<string, RoutedAction>();
+  for (const action of [...own, ...routed]) {
+    const key = destinationKey(action);
+    if (!found.has(key)) found.set(key, action);
+  }
+  return [...found.values()];
+}
+
+/** The values of the labels by which a route groups; null where it groups by the alert alone. */
+export function groupKeyOf({ groupBy }: Pick<NotificationRoute, "groupBy">, fire: RoutedFire): string | null {
+  if (groupBy === undefined) return null;
+  const labels: Readonly<Record<string, string>> = routingLabels(fire);
+  return JSON.stringify(groupBy.map((name) => labels[name] ?? ""));
+}
+
+/** The inhibition by which one of the open fires holds a fire back. A fire does not hold itself back. */
+export function findInhibition(
+  fire: RoutedFire,
+  inhibitions: readonly { id: string; value: Inhibition }[],
+  openFires: () => Iterable<RoutedFire>,
+): string | undefined {
+  const labels: Readonly<Record<string, string>> = routingLabels(fire);
+  return inhibitions.find(({ value: { source, target, equal = [] } }) => {
+    if (!isMatch(target, labels) || isMatch(source, labels)) return false;
+    for (const open of openFires()) {
+      const others: Readonly<Record<string, string>> = routingLabels(open);
+      if (isMatch(source, others) && equal.every((name) => (labels[name] ?? "") === (others[name] ?? "")))
+        return true;
+    }
+    return false;
+  })?.id;
+}
