@@ -16,6 +16,7 @@ export type Addressed = Pick<ServerProcess, "url" | "token">;
 const minuteMs = 60_000;
 /** Between two steps of one client. */
 const pauseMs = 25;
+const stepMsMax = 60_000;
 const api = "/api/v1";
 
 const queries = [
@@ -79,7 +80,7 @@ export class DayLoad {
   async #repeat(name: string, step: () => Promise<void>): Promise<void> {
     while (!this.#isPaused) {
       try {
-        await step();
+        await Promise.race([step(), failLate()]);
         this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
       } catch (error) {
         this.problems.push(`${name}: ${String(error)}`);
@@ -169,19 +170,15 @@ export class DayLoad {
   /** Reads a backup to its end, or leaves it on the way. */
   async #takeBackup(): Promise<void> {
     const { url, token } = this.#server;
-    const left = new AbortController();
     const answer = await fetch(`${url}${api}/backup`, {
       method: "POST",
       headers: { Authorization: `Bearer ${token}` },
-      signal: left.signal,
     });
     if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
-    let pieces = this.#random.oneIn(2) ? Number.POSITIVE_INFINITY : this.#random.between(0, 20);
-    try {
-      for await (const _ of answer.body!) if (pieces-- <= 0) left.abort();
-    } catch (error) {
-      if (!left.signal.aborted) throw error;
-    }
+    const pieces = this.#random.oneIn(2) ? Number.POSITIVE_INFINITY : this.#random.between(0, 20);
+    const reader = answer.body!.getReader();
+    for (let i = 0; i < pieces && !(await reader.read()).done; i++);
+    await reader.cancel();
     await sleep(500);
   }
 
@@ -200,6 +197,12 @@ export class DayLoad {
   async #ask(method: string, path: string, value?: object): Promise<Answer> {
     return expectTaken(`${method} ${path}`, await ask(this.#server, method, api + path, value));
   }
+}
+
+/** Rejects after the time in which a step must have ended. */
+async function failLate(): Promise<never> {
+  await sleep(stepMsMax, undefined, { ref: false });
+  throw new Error(`it takes longer than ${stepMsMax / 1000} s`);
 }
 
 function expectTaken(what: string, answer: Answer): Answer {
