@@ -6,6 +6,7 @@ export default defineConfig({
     environment: "node",
     include: [
       "test/durability/**/*.test.ts",
+      "test/engine/lmdb/open-file.test.ts",
       "test/server/control/{api,managed-matrix,members}.test.ts",
       "test/server/access/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",

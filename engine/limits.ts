@@ -100,8 +100,16 @@ export const smallPartRows = 16_384;
 /** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */
 export const smallPartsMax = 16;
 
-/** A journal segment. The unsealed end of the journal is replayed at start, so this bounds start-up time too. */
+/** A journal segment. */
 export const journalSegmentBytes = 64 * MiB;
+/** Batches of a journal segment, where they are small: one that is sealed is removed, and no start reads it again. */
+export const journalSegmentBatches = 4_096;
+/**
+ * Batches in the journal that start a seal of all rows. A start reads each of them, and the first search each that is
+ * not sealed yet, so this bounds both where batches are small (`node bench/starts.ts`). Twice a segment, because the
+ * newest segment stays after a seal.
+ */
+export const journalBatchesMax = 2 * journalSegmentBatches;
 /** Bytes of batches that wait for the disk. Above it appends are refused as overload. */
 export const journalQueueBytesMax = 256 * MiB;
 

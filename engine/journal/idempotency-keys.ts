@@ -16,6 +16,15 @@ export interface UsedKey {
   untilMs: number;
 }
 
+/** Expired keys are dropped from memory this often at most: it takes a look at each key. */
+const expireEveryMs = 60_000;
+
+interface KeyFile {
+  /** When the last of its keys expires, milliseconds since the epoch. */
+  expiryMs: number;
+  keys: number;
+}
+
 /** A key file is one frame. Each entry: 32 bytes of hash, u32 rows, u32 zero, float64 `untilMs`. */
 const entryBytes = 48;
 const fileKey = Buffer.from("keys", "latin1");
@@ -24,8 +33,14 @@ export class IdempotencyKeys {
   readonly #dir: string;
   /** By hash, in order of insertion: beyond `keysMax` the oldest key is dropped. */
   readonly #used = new Map<string, UsedKey>();
-  /** Key files by name, and when the last of their keys expires. */
-  readonly #fileExpiryMs = new Map<string, number>();
+  /**
+   * Stands before the oldest key: what it has passed was deleted. One that began anew for each key would pass over all
+   * the places of deleted keys, up to a million.
+   */
+  #oldest = this.#used.keys();
+  /** Key files by name, oldest first. */
+  readonly #files = new Map<string, KeyFile>();
+  #expiredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -44,12 +59,7 @@ export class IdempotencyKeys {
   add(keyHash: string, used: UsedKey): void {
     this.#used.delete(keyHash);
     this.#used.set(keyHash, used);
-    if (this.#used.size > idempotencyKeysMax) {
-      for (const oldest of this.#used.keys()) {
-        this.#used.delete(oldest);
-        break;
-      }
-    }
+    if (this.#used.size > idempotencyKeysMax) this.#dropOldest();
   }
 
   /** Reads the key files. */
@@ -67,7 +77,7 @@ export class IdempotencyKeys {
 
   /** Names of the key files. */
   get files(): string[] {
-    return [...this.#fileExpiryMs.keys()];
+    return [...this.#files.keys()];
   }
 
   /** Writes the unexpired keys of a segment to a key file beside it. */
@@ -85,25 +95,46 @@ export class IdempotencyKeys {
     }
     const name = segment.replace(/log$/, "keys");
     await replaceFile(join(this.#dir, name), writeFrame(FrameKind.state, fileKey, payload));
-    this.#fileExpiryMs.set(name, expiryMs);
+    this.#files.set(name, { expiryMs, keys: live.length });
   }
 
-  /** Drops expired keys. Returns the names of the key files that hold no others: the caller may remove them. */
+  /**
+   * Drops expired keys. Returns the names of the key files that hold no others, or only keys that are older than all that
+   * memory holds: the caller may remove them.
+   */
   expire(nowMs: number): string[] {
-    for (const [hash, used] of this.#used) if (used.untilMs <= nowMs) this.#used.delete(hash);
-    const expired = [...this.#fileExpiryMs].filter(([, expiryMs]) => expiryMs <= nowMs).map(([name]) => name);
-    for (const name of expired) this.#fileExpiryMs.delete(name);
+    if (nowMs - this.#expiredAtMs >= expireEveryMs) {
+      for (const [hash, used] of this.#used) if (used.untilMs <= nowMs) this.#used.delete(hash);
+      this.#expiredAtMs = nowMs;
+    }
+    const expired: string[] = [];
+    let newerKeys = 0;
+    for (const [name, { expiryMs, keys }] of [...this.#files].reverse()) {
+      if (expiryMs <= nowMs || newerKeys >= idempotencyKeysMax) expired.push(name);
+      newerKeys += keys;
+    }
+    for (const name of expired) this.#files.delete(name);
     return expired;
+  }
+
+  #dropOldest(): void {
+    let next = this.#oldest.next();
+    if (next.done === true) {
+      this.#oldest = this.#used.keys();
+      next = this.#oldest.next();
+    }
+    if (next.done !== true) this.#used.delete(next.value);
   }
 
   #loadEntries(name: string, payload: Uint8Array): void {
     const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
     let expiryMs = 0;
+    const keys = Math.floor(bytes.byteLength / entryBytes);
     for (let at = 0; at + entryBytes <= bytes.byteLength; at += entryBytes) {
       const untilMs = bytes.readDoubleLE(at + 40);
       this.add(bytes.toString("hex", at, at + 32), { rows: bytes.readUInt32LE(at + 32), untilMs });
       expiryMs = Math.max(expiryMs, untilMs);
     }
-    this.#fileExpiryMs.set(name, expiryMs);
+    this.#files.set(name, { expiryMs, keys });
   }
 }

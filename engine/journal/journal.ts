@@ -10,7 +10,7 @@ import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
-import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
+import { journalQueueBytesMax, journalSegmentBatches, journalSegmentBytes } from "../limits.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
 import {
@@ -40,6 +40,7 @@ interface Segment {
   /** Arrival number of its last row. */
   arrivalMax: number;
   keyHashes: string[];
+  batches: number;
   /** Length of its records. */
   bytes: number;
 }
@@ -109,6 +110,11 @@ export class Journal {
   /** Bytes of all records; the unwritten rest of a segment is a hole. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  }
+
+  /** Batches that a start would read now. */
+  get batches(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.batches, 0);
   }
 
   /** Why the last write failed. Undefined again after a few seconds, or clients would never try another write. */
@@ -257,7 +263,7 @@ export class Journal {
     }
   }
 
-  /** Takes as many batches from the queue as fit one segment, at least one. */
+  /** Takes as many batches from the queue as one segment's bytes, at least one. */
   #takeGroup(): PendingBatch[] {
     let bytes = 0;
     let count = 0;
@@ -300,7 +306,8 @@ export class Journal {
       if (padding > 0) parts.push(Buffer.alloc(padding));
       byteLength += recordHeaderBytes + frame.byteLength + padding;
     }
-    if (this.#active?.hasRoomFor(byteLength) !== true) {
+    const isFull = (this.#segments.at(-1)?.batches ?? 0) >= journalSegmentBatches;
+    if (isFull || this.#active?.hasRoomFor(byteLength) !== true) {
       await this.#openSegment(Math.max(journalSegmentBytes, byteLength));
     }
     await this.#active!.append(parts, byteLength, () => this.#options.lock.check());
@@ -322,6 +329,7 @@ export class Journal {
   #addToSegment(segment: Segment, record: JournalRecord): void {
     segment.seqMax = record.seq;
     segment.arrivalMax = record.arrivalBase + record.rows - 1;
+    segment.batches++;
     segment.bytes += recordLength(record.frameBytes);
     if (record.keyHash === undefined) return;
     segment.keyHashes.push(record.keyHash);
@@ -363,7 +371,7 @@ export class Journal {
 }
 
 function emptySegment(name: string): Segment {
-  return { name, seqMax: 0, arrivalMax: 0, keyHashes: [], bytes: 0 };
+  return { name, seqMax: 0, arrivalMax: 0, keyHashes: [], batches: 0, bytes: 0 };
 }
 
 function toJournalFailure(error: unknown): Failure {

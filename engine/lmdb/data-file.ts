@@ -162,6 +162,24 @@ export class DataFile {
     return node.key.equals(key) ? node : undefined;
   }
 
+  /**
+   * Checks the pages of the main tree that a change of `key` may touch: those on its path, and their neighbours, with
+   * which LMDB may merge them. Pages in `checked` are left out, and those that were read are added. Reads the file, not
+   * the cache, as LMDB will. Throws Failure "damage".
+   */
+  checkTouched(meta: Meta, key: Uint8Array, checked: Set<number>): void {
+    let touched = meta.main.root === undefined ? [] : [meta.main.root];
+    for (let level = 1; level <= meta.main.depth && touched.length > 0; level++) {
+      const isLeaf = level === meta.main.depth;
+      for (const number of touched) {
+        if (checked.has(number)) continue;
+        this.readPage(meta, number, isLeaf).checkTiling();
+        checked.add(number);
+      }
+      if (!isLeaf) touched = listTouchedChildren(this.#readCachedPage(meta, touched[0]!, false), key);
+    }
+  }
+
   #readCachedPage(meta: Meta, number: number, isLeaf: boolean): Page {
     const cached = this.#pages.get(number);
     if (cached?.isLeaf === isLeaf && meta === this.#newest) return cached;
@@ -215,6 +233,13 @@ export class DataFile {
       throw makeDamage(`byte ${offset}`, "the disk cannot read it");
     }
   }
+}
+
+/** Numbers of the child whose range holds `key`, first, and of its neighbours. */
+function listTouchedChildren(page: Page, key: Uint8Array): number[] {
+  const index = Math.max(page.search(key), 0);
+  const indexes = [index, index - 1, index + 1].filter((i) => i >= 0 && i < page.nodeCount);
+  return indexes.map((i) => page.branchNode(i).page);
 }
 
 function openForReading(file: string): number {

@@ -27,7 +27,7 @@ import { diskFullMessage, Failure } from "../failure.ts";
 import { CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
 import { DataFile } from "./data-file.ts";
 import { buildEmptyDataFile, keyBytesMax, type Meta } from "./page.ts";
-import { auditPageTree, readEntries } from "./page-audit.ts";
+import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 
 export interface LmdbEnvironment {
   /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
@@ -178,6 +178,11 @@ class WriteEnvironment extends ReadEnvironment {
    */
   #database: Database | undefined;
   readonly #reservation: CommitReservation;
+  /**
+   * The newest meta page as the audit or the newest commit left it; undefined where it could not be read then. Counts in
+   * it have no checksum, and the space that a commit reserves follows from them.
+   */
+  #metaBytes: Buffer | undefined;
   /** Length of the file after the newest commit. */
   #fileBytes: number;
   /** Resolves when the newest write has ended, with or without success. */
@@ -190,6 +195,7 @@ class WriteEnvironment extends ReadEnvironment {
       if (!isAudited) auditFolder(dir);
       const meta = this.file.readNewestMeta();
       this.#reservation = new CommitReservation(this.file.file, meta, this.file.pageBytes);
+      this.#metaBytes = meta.bytes;
     } catch (error) {
       this.file.close();
       throw error;
@@ -228,10 +234,13 @@ class WriteEnvironment extends ReadEnvironment {
     try {
       await commit(this.#database, changes);
       this.file.checkLinked();
-      this.#reservation.releaseUnused(this.#readMetaIfSound());
+      const meta = this.#readMetaIfSound();
+      this.#metaBytes = meta?.bytes;
+      this.#reservation.releaseUnused(meta);
       this.#fileBytes = this.file.byteLength();
     } catch (error) {
       await this.#closeLmdb();
+      this.#metaBytes = this.#readMetaIfSound()?.bytes;
       throw toDiskFullFailure(error, this.dir, changes);
     }
   }
@@ -246,8 +255,9 @@ class WriteEnvironment extends ReadEnvironment {
   }
 
   /**
-   * Checks what the audit at open did not: the file's length, the paths to the keys, and the headers of the overflow
-   * pages that the commit frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
+   * Checks what may have changed since the audit at open, and what it did not read: the file's length, the meta page, the
+   * free tree, the pages on the paths to the keys and beside them, and the headers of the overflow pages that the commit
+   * frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
    */
   #checkChanges(changes: Changes): number {
     this.file.checkLinked();
@@ -255,13 +265,18 @@ class WriteEnvironment extends ReadEnvironment {
     if (this.file.byteLength() < this.#fileBytes)
       throw new Failure("damage", `${this.file.file} was cut short`);
     const meta = this.file.readNewestMeta();
+    if (this.#metaBytes !== undefined && !meta.bytes.equals(this.#metaBytes))
+      throw new Failure("damage", `${this.file.file}: its meta page is not the one that was written`);
+    checkFreeTree(this.file, meta);
     // In the order of keys, so that each page is read once.
     const sorted = [...changes.values()].sort((a, b) => Buffer.compare(a.key, b.key));
     const keyChanges: KeyChange[] = [];
+    const checkedPages = new Set<number>();
     for (const { key, value } of sorted) {
       if (key.length === 0 || key.length > keyBytesMax(this.file.pageBytes)) {
         throw new RangeError(`a key of ${key.length} bytes`);
       }
+      this.file.checkTouched(meta, key, checkedPages);
       const overflow = this.file.find(meta, key)?.overflow;
       if (overflow !== undefined) this.file.checkOverflow(meta, overflow);
       keyChanges.push({ value, currentOverflowPages: overflow?.pages ?? 0 });

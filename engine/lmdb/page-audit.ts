@@ -81,6 +81,16 @@ export function readEntries(file: DataFile): PageTreeEntry[] {
 }
 
 /**
+ * Checks the free tree and its lists, which LMDB reads in any commit. It is small. Throws Failure "damage" where any of
+ * its pages is damaged.
+ */
+export function checkFreeTree(file: DataFile, meta: Meta): void {
+  const walk = new TreeWalk(file, meta);
+  walk.auditFreeTree();
+  if (walk.problems.length > 0) throw makeDamage(file.file, walk.problems.join("; "));
+}
+
+/**
  * Carries a report with problems out of `readConsistently` as an error: a commit during the walk may have caused them,
  * and only an error is retried on the next snapshot.
  */
@@ -146,11 +156,16 @@ class TreeWalk {
   audit(): PageTreeReport {
     const meta = this.#meta;
     const entries = this.readTree(meta.main, compareBytes);
-    const freeLists = this.readTree(meta.free, compareNumbers);
-    for (const list of freeLists) this.#attempt(() => this.#readFreeList(list));
+    this.auditFreeTree();
     this.#attempt(() => this.#checkRoots());
     this.#attempt(() => this.#checkLastPage());
     return { ok: this.problems.length === 0, problems: this.problems, entries };
+  }
+
+  /** Reads the free tree and its lists. Damaged pages become problems. */
+  auditFreeTree(): void {
+    const freeLists = this.readTree(this.#meta.free, compareNumbers);
+    for (const list of freeLists) this.#attempt(() => this.#readFreeList(list));
   }
 
   /** Returns the entries of one tree. Damaged pages become problems and are skipped. */

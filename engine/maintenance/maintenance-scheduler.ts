@@ -8,6 +8,7 @@ import { Failure } from "../failure.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
 import type { Journal } from "../journal/journal.ts";
 import {
+  journalBatchesMax,
   unsealedAgeMsMax,
   unsealedBytesMax,
   unsealedBytesStop,
@@ -245,14 +246,15 @@ export class MaintenanceScheduler {
   }
 
   #isSealDue({ signal, parts }: Partition): boolean {
-    const { catalog, now } = this.#options;
+    const { catalog, journal, now } = this.#options;
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     return (
       rows >= fullChunkRows(signal) ||
       // A part of the future was appended before the clock was set back: nobody knows how old it is.
       Math.abs(now() - findOldestAppend(parts)) > unsealedAgeMsMax ||
       catalog.unsealedBytes > unsealedBytesMax ||
-      catalog.unsealedDays > unsealedDaysMax
+      catalog.unsealedDays > unsealedDaysMax ||
+      journal.batches > journalBatchesMax
     );
   }
 }

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
 import type { ChunkEntry, ChunkExtent } from "../chunk/chunk-entry.ts";
-import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-header.ts";
+import { type ListedKeys, listAttributeKeys, openPart, readPartExtent } from "../chunk/chunk-header.ts";
 import { type ChunkRef, extentOf } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName, dayOf } from "../model/day.ts";
@@ -24,7 +24,6 @@ export interface MemtablePart extends ChunkExtent {
   arrivalBase: number;
   /** The serialized part, in shared memory. */
   bytes: Uint8Array;
-  attributeKeys: ListedKeys;
   /** When the rows were appended (the oldest of them, in a compacted part), in Unix milliseconds. */
   appendedMs: number;
 }
@@ -72,6 +71,8 @@ export class Catalog {
   readonly #unsealed = new Set<StoredPartition>();
   readonly #dir: string;
   readonly #arrivalTimes = new OldestArrivals();
+  /** Filled when they are first asked for. */
+  readonly #keysOfParts = new WeakMap<MemtablePart, ListedKeys>();
   #unsealedBytes = 0;
   #partNext = 1;
 
@@ -174,18 +175,17 @@ export class Catalog {
 
   /** Reads the header of a serialized part. The part is not added to a partition. */
   createPart(day: number, bytes: Uint8Array, arrivalBase: number, appendedMs: number): MemtablePart {
-    const { header } = openPart(bytes, arrivalBase);
+    const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = readPartExtent(bytes);
     return {
       id: this.#partNext++,
       day,
-      rows: header.rows,
-      timeNsMin: header.timeNsMin,
-      timeNsMax: header.timeNsMax,
-      arrivalMin: header.arrivalMin + arrivalBase,
-      arrivalMax: header.arrivalMax + arrivalBase,
+      rows,
+      timeNsMin,
+      timeNsMax,
+      arrivalMin: arrivalMin + arrivalBase,
+      arrivalMax: arrivalMax + arrivalBase,
       arrivalBase,
       bytes,
-      attributeKeys: listAttributeKeys(header),
       appendedMs,
     };
   }
@@ -242,12 +242,19 @@ export class Catalog {
       if (visited > visitedKeysMax) return { keys: [...keys], isWhole: false };
       add(manifest.attributeKeys);
       isWhole &&= manifest.moreKeys !== true;
-      for (const { attributeKeys } of parts) {
-        add(attributeKeys.keys);
-        isWhole &&= attributeKeys.isWhole;
+      for (const part of parts) {
+        const listed = this.#listKeys(part);
+        add(listed.keys);
+        isWhole &&= listed.isWhole;
       }
     }
     return { keys: [...keys], isWhole };
+  }
+
+  #listKeys(part: MemtablePart): ListedKeys {
+    const listed = this.#keysOfParts.get(part) ?? listAttributeKeys(openPart(part.bytes, 0).header);
+    this.#keysOfParts.set(part, listed);
+    return listed;
   }
 
   #partition(signal: Signal, day: number): StoredPartition {

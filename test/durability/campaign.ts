@@ -17,6 +17,11 @@ export function scaled(short: number, long: number): number {
   return isSoak ? long : short;
 }
 
+/** Minutes that a campaign of a set length takes in its long form: SVC_SOAK_MINUTES, or as many as it says. */
+export function soakMinutes(minutes: number): number {
+  return Number(process.env.SVC_SOAK_MINUTES ?? minutes);
+}
+
 /** Returns the random generator of one test, and prints its seed. */
 export function seededRandom(name: string): Random {
   report(`${name}: SVC_SEED=${seed}`);

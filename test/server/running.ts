@@ -63,7 +63,7 @@ export interface Call {
 }
 
 export async function call<T = Record<string, unknown>>(
-  server: Running,
+  server: Pick<Running, "url">,
   path: string,
   request: Call = {},
 ): Promise<Got<T>> {

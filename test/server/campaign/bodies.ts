@@ -109,20 +109,23 @@ const makers: readonly MakeBody[] = [
 
 export const protocols = makers.length;
 
-/** Makes the body of a number; equal numbers make equal bodies. */
-export function makeBody(number: number): SentBody {
+/** Makes the body of a number; equal numbers and times make equal bodies. */
+export function makeBody(number: number, firstMs = startMs + number * 10): SentBody {
   const batch = `b${number}`;
-  const times = Array.from({ length: rowsPerBody }, (_, i) => startMs + number * 10 + i);
+  const times = Array.from({ length: rowsPerBody }, (_, i) => firstMs + i);
   return { ...makers[number % makers.length]!(batch, times), batch, isAcknowledged: false };
 }
 
 /** Sends a body; returns the answer with its text. */
-export function sendBody(server: ServerProcess, { path, headers, body }: SentBody): Promise<Answer> {
+export function sendBody(
+  server: Pick<ServerProcess, "url" | "token">,
+  { path, headers, body }: SentBody,
+): Promise<Answer> {
   return send(server, "POST", path, { headers, body });
 }
 
 /** By batch: the rows that are found, over all signals. */
-export async function countRows(server: ServerProcess): Promise<Map<string, number>> {
+export async function countRows(server: Pick<ServerProcess, "url" | "token">): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
     const found = await countsOf(server, `count(${selector}) by (batch)`);

@@ -254,7 +254,17 @@ async function examineRunning(
 
 function inflictFaults(random: Random, dir: string): string[] {
   const count = random.oneIn(5) ? 2 : 1;
-  return Array.from({ length: count }, () => inflictFault(random, dir, kinds));
+  return Array.from({ length: count }, () => inflictOne(random, dir));
+}
+
+/** Where a running server removes the file meanwhile, another one is taken. */
+function inflictOne(random: Random, dir: string): string {
+  try {
+    return inflictFault(random, dir, kinds);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return inflictOne(random, dir);
+  }
 }
 
 test("a server on a damaged folder", async () => {

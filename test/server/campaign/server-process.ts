@@ -79,11 +79,15 @@ export function ask(
 }
 
 /** The one value of each series of a query over all time, by its only label. Throws where it is not answered. */
-export async function countsOf(server: ServerProcess, query: string): Promise<Map<string, number>> {
+export async function countsOf(
+  server: Pick<ServerProcess, "url" | "token">,
+  query: string,
+  endTime = Date.now() + 86_400_000,
+): Promise<Map<string, number>> {
   const { status, text } = await ask(server, "POST", "/api/v1/query/timeseries", {
     query,
     startTime: 0,
-    endTime: Date.now() + 86_400_000,
+    endTime,
     bucketSize: 3_155_760_000,
   });
   if (status !== 200) throw new Error(`${query}: ${status} ${text}`);
