@@ -66,8 +66,10 @@ export function openControl(options: ControlOptions): Control {
   const listGroups = () => valuesOf(collections.groups);
   const scope = new AuthorizationScope({
     ...collections,
+    tokens,
     listGroups,
     listResourceRules: () => valuesOf(collections.resourceRules),
+    listTelemetryRules: () => valuesOf(collections.telemetryRules),
   });
   const restrictStore = (store: SearchableStore, caller: Caller) => {
     const current = withCurrentGroups(caller, listGroups);
@@ -138,6 +140,7 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
       return {
         alert: stored.value,
         canNotify: scope.canUse(caller, "alerts", "update", "configure", stored),
+        canResend: scope.canReadRowsOf(caller, stored),
         isWhole: scope.canReadAllOf(caller, stored.updatedBy),
       };
     },
@@ -165,8 +168,8 @@ function routesOf(
   const context: ResourceContext = { limitRate, scope };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
-    ...resourceKindRoutes(collections, context),
-    ...environmentRoutes(collections.environments, tokens, context),
+    ...resourceKindRoutes(collections, tokens, context),
+    ...environmentRoutes(collections, tokens, context),
     ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
   ];
 }

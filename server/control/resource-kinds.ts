@@ -2,11 +2,12 @@
 
 import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
+import type { Tokens } from "../access/tokens.ts";
 import type { Route } from "../api/route.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape, warnIdlePaths } from "../model/access-rules.ts";
 import type { Alert } from "../model/alert.ts";
-import { alertShape, checkAlert, webhooksOf } from "../model/alert.ts";
+import { alertShape, checkAlert } from "../model/alert.ts";
 import type { Dashboard } from "../model/dashboard.ts";
 import { checkDashboard, dashboardShape, managedFolder } from "../model/dashboard.ts";
 import type { Environment } from "../model/environment.ts";
@@ -21,6 +22,7 @@ import type { Webhook } from "../model/webhook.ts";
 import { checkWebhook, webhookShape } from "../model/webhook.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Audit } from "./audit.ts";
+import { ChangeRights } from "./change-rights.ts";
 import { Collection } from "./collection.ts";
 import {
   hideAlertSecrets,
@@ -30,6 +32,7 @@ import {
 } from "./hidden-secrets.ts";
 import { ingestionRulesMax, resourcesMax } from "./limits.ts";
 import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
+import { refuseUsed, usesOfGroup } from "./uses.ts";
 
 /** The collection of each kind. */
 export type Collections = ReturnType<typeof openCollections>;
@@ -58,14 +61,15 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
 }
 
 /** The routes of every kind that has no routes of its own. */
-export function resourceKindRoutes(all: Collections, context: ResourceContext): Route[] {
+export function resourceKindRoutes(all: Collections, tokens: Tokens, context: ResourceContext): Route[] {
   const routesOf = <T>(kind: ResourceKind<T>) => resourceRoutes(kind, context);
   const { scope } = context;
+  const rights = new ChangeRights(all.alerts, scope);
   return [
-    ...routesOf(makeAlertKind(all, scope)),
+    ...routesOf(makeAlertKind(all, scope, rights)),
     ...routesOf(makeDashboardKind(all)),
-    ...routesOf(makeWebhookKind(all, scope)),
-    ...routesOf(makeSilenceKind(all, scope)),
+    ...routesOf(makeWebhookKind(all, scope, rights)),
+    ...routesOf(makeSilenceKind(all, scope, rights)),
     ...routesOf<SavedSearch>({
       name: "savedSearch",
       plural: "savedSearches",
@@ -84,10 +88,12 @@ export function resourceKindRoutes(all: Collections, context: ResourceContext): 
       collection: all.ingestionRules,
       ...guarded,
       ...createdById,
-      check: (rule, path) => {
+      check: (rule, path, by) => {
         checkIngestionRule(rule, path);
+        rights.checkIngestionRule(rule, path, by);
         return [];
       },
+      findChangeProblem: (_, stored, by) => rights.findIngestionRuleProblem(stored, by),
     }),
     ...routesOf<Group>({
       name: "group",
@@ -101,6 +107,7 @@ export function resourceKindRoutes(all: Collections, context: ResourceContext): 
       idOf: ({ name }) => name,
       withId: (group) => group,
       check: () => [],
+      checkUnused: (name) => refuseUsed("group", usesOfGroup(all, tokens, name)),
     }),
     ...routesOf<TelemetryRule>({
       name: "telemetryRule",
@@ -152,7 +159,11 @@ const upsertedByMetadata = {
   },
 } as const;
 
-function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
+function makeAlertKind(
+  { alerts }: Collections,
+  scope: AuthorizationScope,
+  rights: ChangeRights,
+): ResourceKind<Alert> {
   return {
     name: "alert",
     plural: "alerts",
@@ -162,6 +173,7 @@ function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): Reso
     ...operated,
     ...upsertedByMetadata,
     check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
+    findChangeProblem: (_, stored, by) => rights.findAlertProblem(stored, by),
     restoreSecrets: restoreAlertSecrets,
     hideSecrets: (alert, canWrite) => (canWrite ? alert : hideAlertSecrets(alert)),
   };
@@ -188,8 +200,9 @@ function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard>
 }
 
 function makeWebhookKind(
-  { alerts, webhooks }: Collections,
+  { webhooks }: Collections,
   scope: AuthorizationScope,
+  rights: ChangeRights,
 ): ResourceKind<Webhook> {
   return {
     name: "webhook",
@@ -206,19 +219,23 @@ function makeWebhookKind(
     restoreSecrets: restoreWebhookSecrets,
     hideSecrets: hideWebhookSecrets,
     extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
+    findChangeProblem: (id, _, by) => rights.findWebhookProblem(id, by),
     checkUnused: (id, by) => {
-      for (const { id: alertId, value: stored } of alerts.list()) {
-        if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
-        const which = scope.canSee(by, "alerts", stored)
-          ? `the alert ${JSON.stringify(alertId)}`
-          : "an alert";
-        throw new Refusal(409, `${which} notifies this webhook: change it first`);
-      }
+      const uses = rights.alertsUsing(id).map((alert) => {
+        return scope.canSee(by, "alerts", alert.value)
+          ? `the alert ${JSON.stringify(alert.id)}`
+          : "an alert that you may not see";
+      });
+      refuseUsed("webhook", uses);
     },
   };
 }
 
-function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
+function makeSilenceKind(
+  { silences }: Collections,
+  scope: AuthorizationScope,
+  rights: ChangeRights,
+): ResourceKind<Silence> {
   return {
     name: "silence",
     plural: "silences",
@@ -229,18 +246,13 @@ function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): 
     ...createdById,
     check: (silence, path, by) => {
       checkSilence(silence, path);
+      rights.checkSilence(silence, path, by);
       return (silence.alertIds ?? []).flatMap((id, i) => {
-        const where = `${path}.alertIds[${i}]`;
-        if (!scope.canSilence(by, id)) {
-          throw new Refusal(
-            403,
-            `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
-          );
-        }
         if (scope.canName(by, "alerts", id)) return [];
-        return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
+        return [`${path}.alertIds[${i}] names the alert ${JSON.stringify(id)}, which does not exist`];
       });
     },
+    findChangeProblem: (_, stored, by) => rights.findSilenceProblem(stored, by),
   };
 }
 

@@ -51,8 +51,11 @@ export interface NotifierOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   elapsed: () => number;
-  /** Returns whether a silence that the caller saved may cover an alert. */
-  canSilence: (caller: Caller, alertId: string) => boolean;
+  /**
+   * Returns whether silences that the caller saved may cover instances of an alert: one with these labels, or without
+   * labels all.
+   */
+  canSilence: (caller: Caller, alertId: string, labels?: AlertInstance["labels"]) => boolean;
   /** True where notifications wait. Then only test messages are sent. */
   holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
@@ -124,7 +127,7 @@ export class Notifier {
   silencedBy(instance: AlertInstance): string | undefined {
     const { now, canSilence } = this.#options;
     return this.#silencesAbout(instance.alertId).find(({ value: { value, updatedBy } }) => {
-      return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId);
+      return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId, instance.labels);
     })?.id;
   }
 
@@ -145,23 +148,23 @@ export class Notifier {
    */
   coverOf(alertId: string, instances: readonly Readonly<Record<string, string>>[]): SilenceCover {
     const nowMs = this.#options.now();
-    const inForce = this.#silencesAbout(alertId).filter(({ value: { value, updatedBy } }) => {
-      const { match: _, ...everywhere } = value;
-      return (
-        isSilenced(everywhere, { alertId, labels: {} }, nowMs) && this.#options.canSilence(updatedBy, alertId)
-      );
-    });
+    const { canSilence } = this.#options;
     const silenced = new Set<object>();
-    const silences = inForce.filter(({ value: { value } }) => {
-      const covered = instances.filter((labels) => isSilenced(value, { alertId, labels }, nowMs));
+    const cover: SilenceCover = { silences: [], isWhole: false, instances: 0 };
+    for (const { id, value: stored } of this.#silencesAbout(alertId)) {
+      const { value: silence, updatedBy } = stored;
+      const { match, ...everywhere } = silence;
+      if (!isSilenced(everywhere, { alertId, labels: {} }, nowMs)) continue;
+      const isWhole = match === undefined && canSilence(updatedBy, alertId);
+      const covered = instances.filter(
+        (labels) => isSilenced(silence, { alertId, labels }, nowMs) && canSilence(updatedBy, alertId, labels),
+      );
       for (const labels of covered) silenced.add(labels);
-      return value.match === undefined || covered.length > 0;
-    });
-    return {
-      silences: silences.map(({ id, value: { value } }) => ({ id, endsAt: value.endsAt })),
-      isWhole: silences.some(({ value: { value } }) => value.match === undefined),
-      instances: silenced.size,
-    };
+      if (!isWhole && covered.length === 0) continue;
+      cover.isWhole ||= isWhole;
+      cover.silences.push({ id, endsAt: silence.endsAt });
+    }
+    return { ...cover, instances: silenced.size };
   }
 
   /** The silences that may cover instances of an alert at some time. */

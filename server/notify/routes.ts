@@ -1,7 +1,7 @@
 /** The routes of notifications: lists them, sends one again, and sends a test message to a webhook. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
+import { resendingProblem, sendingProblem, type Visibility } from "../access/alert-visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import type { Action } from "../model/alert.ts";
@@ -47,6 +47,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
         const alert = alertOf(known.event.alertId, caller);
         const canSend = alert === undefined ? caller.role === "admin" : alert.canNotify;
         if (!canSend) throw new Refusal(403, sendingProblem);
+        if (alert?.canResend === false) throw new Refusal(403, resendingProblem);
         await outbox.resend(id);
         return { id };
       },
