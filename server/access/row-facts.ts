@@ -60,6 +60,8 @@ const combinationsMax = 4_096;
  * are, false means that some row with these facts would not pass, unless there are too many combinations of values.
  */
 export function mustMatch(filter: Filter, facts: Facts): boolean {
+  // There is no row with these facts.
+  if ([...facts.values()].some((values) => values.length === 0)) return true;
   const open = [...new Set(fieldsOf(filter))].filter((key) => (facts.get(key)?.length ?? 0) > 1);
   const combinations = open.reduce((product, key) => product * facts.get(key)!.length, 1);
   if (combinations > combinationsMax) return holdsForAll(filter, facts);

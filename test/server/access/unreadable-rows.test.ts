@@ -210,8 +210,8 @@ const attempts: Refused[] = [
 const restricted: Person[] = ["shop", "user of shop"];
 
 describe.each(restricted)("an editor who reads one namespace (%s)", (person) => {
-  const named = attempts.map(([sentence, what, ...request]) => [what, sentence, ...request] as const);
-  test.each(named)("is refused where he %s: %s", async (_what, sentence, method, path, body) => {
+  const named = attempts.map(([sentence, what, ...request]) => [what, sentence, request] as const);
+  test.each(named)("is refused where he %s: %s", async (_what, sentence, [method, path, body]) => {
     const before = await configuration();
     const got = await ask<{ error: string }>(scene.server, method, path, body, {
       token: scene.tokens[person],
@@ -307,15 +307,19 @@ const allowed: Attempt[] = [
 ];
 
 describe.each(restricted)("an editor who reads one namespace (%s)", (person) => {
-  test.each(allowed)("%s", async (_what, method, path, body) => {
-    const got = await ask(scene.server, method, path, body, { token: scene.tokens[person] });
-    expect([got.status, got.text]).toEqual([200, got.text]);
-  });
+  test.each(allowed.map(([what, ...request]) => [what, request] as const))(
+    "%s",
+    async (_what, [method, path, body]) => {
+      const got = await ask(scene.server, method, path, body, { token: scene.tokens[person] });
+      expect([got.status, got.text]).toEqual([200, got.text]);
+    },
+  );
 });
 
 test("an editor whom no groups bind, and an admin, do all of this", async () => {
   for (const token of [scene.tokens.editor, scene.server.adminToken]) {
-    for (const [, what, method, path, body] of attempts) {
+    for (const [, what, ...request] of attempts) {
+      const [method, path, body] = request;
       if (method === "DELETE") continue;
       const got = await ask(scene.server, method, path, body, { token });
       // A placeholder of a header, or of a body, that an earlier attempt removed.
