@@ -11,6 +11,7 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Tokens } from "../access/tokens.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
+import { webhooksOf } from "../model/alert.ts";
 import { type Caller, rateLimitKeyOf, type User } from "../model/caller.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
@@ -51,6 +52,11 @@ export interface Control extends Required<Part> {
   /** What callers may see and do of alerts, webhooks and dashboards. */
   scope: AuthorizationScope;
   visibility: Visibility;
+  /**
+   * Whether a webhook may be sent an event of an alert. Not where the alert does not name it any more, and somebody
+   * changed it behind the begin of the fire who may not read what the alert reads.
+   */
+  mayReceive(webhookId: string, event: { alertId: string; firedAtMs: number }): boolean;
 }
 
 /** How often the time of each token's last use is stored. */
@@ -83,6 +89,7 @@ export function openControl(options: ControlOptions): Control {
     routes: routesOf(options, collections, audit, scope),
     scope,
     visibility: visibilityOf(collections, scope),
+    mayReceive: (webhookId, event) => mayReceive(collections, scope, webhookId, event),
     storeFor: restrictStore,
     storeOnBehalf: (store, caller) =>
       storeOfSaver(
@@ -118,6 +125,21 @@ async function parseAll(collections: readonly Collection<unknown>[]): Promise<vo
       if (turns.isOver) await turns.next();
     }
   }
+}
+
+function mayReceive(
+  { alerts, webhooks }: Collections,
+  scope: AuthorizationScope,
+  webhookId: string,
+  { alertId, firedAtMs }: Parameters<Control["mayReceive"]>[1],
+): boolean {
+  const webhook = webhooks.get(webhookId);
+  if (webhook === undefined || webhook.updatedAtMs <= firedAtMs) return true;
+  if (scope.isUnrestricted(webhook.updatedBy)) return true;
+  const alert = alerts.get(alertId);
+  if (alert === undefined) return false;
+  const isNamed = webhooksOf(alert.value).some(({ id }) => id === webhookId);
+  return isNamed || scope.canReadRowsOf(webhook.updatedBy, alert);
 }
 
 function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {

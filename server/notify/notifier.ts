@@ -4,7 +4,7 @@ import type { LogRow, State, Store } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
-import type { AlertEvent } from "../model/event.ts";
+import type { AlertEvent, NotificationEvent } from "../model/event.ts";
 import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
@@ -36,6 +36,8 @@ export interface NotifySettings {
 /** Access to the webhooks and silences that are configured now. */
 interface NotifierSources {
   webhook: (id: string) => { value: Webhook; revision: string; managed?: ManagedPlace } | undefined;
+  /** Whether a webhook may be sent an event: see `mayReceive` of the control plane. */
+  mayReceive: (webhookId: string, event: NotificationEvent) => boolean;
   /** Reads a Secret in the cluster and namespace of a webhook that Kubernetes manages. */
   secret: ReadSecret;
   /** The same list until a silence changes. */
@@ -201,6 +203,7 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
       guard,
       publicUrl,
       webhookOf: (id) => sources.webhook(id),
+      mayReceive: sources.mayReceive,
       readSecret: sources.secret,
       isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
       onGone: (id) => {

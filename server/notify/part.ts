@@ -24,7 +24,7 @@ export function notifyPart(
   { notify, log }: NotifyPartSettings,
   ownUrl: string,
   { store, state, holdsNotifications }: StoragePart,
-  { collections: { webhooks, silences }, scope, visibility }: ControlPart,
+  { collections: { webhooks, silences }, scope, visibility, mayReceive }: ControlPart,
   metrics: Metrics,
   readSecret: ReadSecret,
 ): NotifyPart {
@@ -38,7 +38,12 @@ export function notifyPart(
     elapsed: () => performance.now(),
     canSilence: (caller, alertId, labels = {}) => scope.canSilence(caller, alertId, labelValues(labels)),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
-    sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list(), secret: readSecret },
+    sources: {
+      webhook: (id) => webhooks.get(id),
+      mayReceive,
+      silences: () => silences.list(),
+      secret: readSecret,
+    },
   });
   return {
     notifier,
