@@ -67,7 +67,7 @@ export interface World {
 }
 
 export const domains: Readonly<Record<string, readonly string[]>> = {
-  "k8s.namespace.name": ["", "shop", "pay", "fresh"],
+  "k8s.namespace.name": ["", "shop", "pay", "shopping"],
   "service.name": ["", "/k8s/shop/cart", "/k8s/pay/db", "fresh"],
   environment: ["", "prod", "fresh"],
   "k8s.cluster.name": ["", "prod", "fresh"],
