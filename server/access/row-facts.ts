@@ -3,8 +3,8 @@
  * rows without reading one.
  */
 
-import { RE2JS } from "re2js";
 import type { Field, Filter, Step } from "../../engine/index.ts";
+import { matchesWhole } from "../model/exclusion.ts";
 
 /** By the key of the field, the values of which every row of the selection has one. Levels are in lower case. */
 export type Facts = ReadonlyMap<string, readonly string[]>;
@@ -88,8 +88,7 @@ function holdsForAll(filter: Filter, facts: Facts): boolean {
     case "matches": {
       const values = facts.get(fieldKey(filter.field));
       if (values === undefined || !filter.whole) return false;
-      const pattern = RE2JS.compile(filter.pattern);
-      return values.every((value) => pattern.matches(value));
+      return values.every((value) => matchesWhole(filter.pattern, value));
     }
     default:
       return false;

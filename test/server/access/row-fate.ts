@@ -75,7 +75,7 @@ export const domains: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Every row that there may be: with each value that somebody names, with none, and with one that nobody names. */
-export const everyRow: readonly Row[] = (["logs", "metrics"] as const).flatMap((signal) => {
+const everyRow: readonly Row[] = (["logs", "metrics"] as const).flatMap((signal) => {
   let rows: Record<string, string>[] = [{}];
   for (const [key, values] of Object.entries(domains)) {
     rows = rows.flatMap((row) => values.map((value) => (value === "" ? row : { ...row, [key]: value })));
@@ -93,7 +93,7 @@ export function isFree({ role, groups }: Person): boolean {
   return role === "admin" || (role !== "cluster" && groups === null);
 }
 
-export function canRead(row: Row, person: Person, grants: readonly Grant[]): boolean {
+function canRead(row: Row, person: Person, grants: readonly Grant[]): boolean {
   if (isFree(person)) return true;
   if (person.role === "cluster") return row.attributes.environment === person.cluster;
   return grants.some((grant) => {
@@ -173,7 +173,7 @@ export function covers({ match }: Pick<Silence, "match">, labels: Labels): boole
 }
 
 /** The rows that an ingestion rule leaves out. */
-export function droppedRows({ cluster, rules }: Exclusion): Row[] {
+function droppedRows({ cluster, rules }: Exclusion): Row[] {
   return everyRow.filter((row) => {
     const { environment, "k8s.cluster.name": name } = row.attributes;
     if (cluster !== undefined && environment !== cluster && name !== cluster) return false;
