@@ -8,7 +8,7 @@ export default defineConfig({
       "test/durability/**/*.test.ts",
       "test/engine/lmdb/open-file.test.ts",
       "test/server/control/{api,managed-matrix,members}.test.ts",
-      "test/server/access/refusal-timing.test.ts",
+      "test/server/access/{refusal-timing,row-fate}.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
       "test/server/model/exclusion.test.ts",
       "test/kubernetes/gateway/{exclusion,disk-buffer}.test.ts",

@@ -7,8 +7,10 @@ import type { ManagedPlace } from "../model/stored-resource.ts";
 /** An alert as one caller sees it. */
 export interface VisibleAlert {
   alert: Alert;
-  /** The caller may send its notifications by hand. */
+  /** The caller may send test messages to its destinations. */
   canNotify: boolean;
+  /** The caller reads the rows behind its notifications, and so may send them again. */
+  canResend: boolean;
   /** The caller reads all rows that the alert reads. Others must not learn the labels and values that it found. */
   isWhole: boolean;
 }
@@ -33,6 +35,10 @@ export interface Visibility {
   alertOf(id: string, caller: Caller): VisibleAlert | undefined;
   webhookOf(id: string, caller: Caller): { canNotify: boolean } | undefined;
 }
+
+/** Why a caller may not send a notification again; a sentence for people. */
+export const resendingProblem =
+  "the notification is of an alert over rows that you may not read: ask an admin to send it again";
 
 /** Why a caller may not send messages; a sentence for people. */
 export const sendingProblem =

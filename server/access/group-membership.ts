@@ -1,8 +1,12 @@
-/** The groups that a user of the identity provider is a member of, and the role that they give. */
+/**
+ * The groups that callers are members of now: users of the identity provider, with the role that the groups give, and
+ * bearers of tokens.
+ */
 
 import type { Group, GroupRole } from "../model/access-rules.ts";
 import type { Caller, User } from "../model/caller.ts";
 import { Refusal } from "../throttle/refusal.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** In ascending order of rights. */
 const groupRoles: readonly GroupRole[] = ["viewer", "editor", "admin"];
@@ -21,6 +25,18 @@ export function callerOfUser(user: User & { name: string }, groups: readonly Gro
 /** The caller with the groups and role that a user has now; callers that are no users stay as they are. */
 export function withCurrentGroups(caller: Caller, groups: () => readonly Group[]): Caller {
   return caller.user === undefined ? caller : { ...caller, ...findMembership(caller.user, groups()) };
+}
+
+/** The bearer with the groups that the token has now; one whose token is gone stays as it was. */
+export function withTokenGroups(caller: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
+  if (caller.tokenId === null || !isTokenValid(caller.tokenId, tokens)) return caller;
+  return { ...caller, groups: tokens.get(caller.tokenId)!.groups ?? null };
+}
+
+/** Whether the token is known and has not expired. */
+export function isTokenValid(id: string, tokens: Pick<Tokens, "get" | "isValid">): boolean {
+  const record = tokens.get(id);
+  return record !== undefined && tokens.isValid(record);
 }
 
 /** The user's groups; the role is the highest that one of them gives. */

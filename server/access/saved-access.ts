@@ -2,10 +2,12 @@
  * The store with the rights of whoever saved an alert last. A query that these rights do not cover fails with an error.
  */
 
-import type { Field, Filter, Signal, Step } from "../../engine/index.ts";
+import type { Signal, Step } from "../../engine/index.ts";
 import type { TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import { filterStore } from "./filtered-store.ts";
+import { isTokenValid, withTokenGroups } from "./group-membership.ts";
+import { canMatch, collectFacts } from "./row-facts.ts";
 import { isRestricted, rowFilterOf } from "./row-filter.ts";
 import type { SearchableStore } from "./searchable-store.ts";
 import type { Tokens } from "./tokens.ts";
@@ -48,52 +50,9 @@ export function storeOfSaver(
  * outlive it, so that renewing a token does not end alerts.
  */
 function withCurrentRights(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
-  if (saver.tokenId === null) return saver;
-  const record = tokens.get(saver.tokenId);
-  if (record !== undefined && tokens.isValid(record)) return { ...saver, groups: record.groups ?? null };
+  if (saver.tokenId === null || isTokenValid(saver.tokenId, tokens)) return withTokenGroups(saver, tokens);
   if (!isRestricted(saver)) return saver;
   throw new Error(
     `access lost: the token ${JSON.stringify(saver.name)}, which saved this alert last, is no longer valid; save the alert with another`,
   );
-}
-
-/** Values that fields have in every row that a query selects, by the field's name. */
-type Facts = ReadonlyMap<string, string>;
-
-/** Reads the leading filters only: behind an extraction, an attribute may have another value. */
-function collectFacts(steps: readonly Step[]): Facts {
-  const facts = new Map<string, string>();
-  const collect = (filter: Filter): void => {
-    if (filter.kind === "and") for (const each of filter.of) collect(each);
-    if (filter.kind === "equals") facts.set(fieldKey(filter.field), filter.value);
-  };
-  for (const step of steps) {
-    if (step.kind !== "filter") break;
-    collect(step.filter);
-  }
-  return facts;
-}
-
-/** False where the facts exclude that any row passes the filter. */
-function canMatch(filter: Filter, facts: Facts): boolean {
-  switch (filter.kind) {
-    case "never":
-      return false;
-    case "and":
-      return filter.of.every((each) => canMatch(each, facts));
-    case "or":
-      return filter.of.some((each) => canMatch(each, facts));
-    case "equals": {
-      const fact = facts.get(fieldKey(filter.field));
-      if (filter.field.kind === "level") return fact === undefined || fact.toLowerCase() === filter.value;
-      return fact === undefined || fact === filter.value;
-    }
-    default:
-      return true;
-  }
-}
-
-/** A text that only equal fields share. */
-export function fieldKey(field: Field): string {
-  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

@@ -53,6 +53,8 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
       path: `/api/v1/alerts/{id}/${part}`,
       permission: "search",
       summary,
+      query: {},
+      parameterName: "parameter",
       handle: async ({ params: { id }, caller }) => {
         const { isWhole, alert } = findAlert(options, id, caller);
         const note = isWhole ? {} : { warnings: [partialNote] };

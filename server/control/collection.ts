@@ -88,12 +88,16 @@ export class Collection<T> {
     });
   }
 
-  /** Returns false where no resource has that id. Throws Refusal 412 where If-Match does not hold. */
-  remove(id: string, write: Write): Promise<boolean> {
+  /**
+   * Returns false where no resource has that id. Throws Refusal 412 where If-Match does not hold, and whatever `check`
+   * throws of the resource.
+   */
+  remove(id: string, write: Write, check: (before: Stored<T>) => void = () => undefined): Promise<boolean> {
     return this.#serialize(id, async () => {
       const before = this.get(id);
       if (before === undefined) return false;
       checkIfMatch(before, write.ifMatch);
+      check(before);
       await this.#commit(id, "deleted", before, write);
       return true;
     });

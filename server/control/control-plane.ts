@@ -11,9 +11,11 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Tokens } from "../access/tokens.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
+import { webhooksOf } from "../model/alert.ts";
 import { type Caller, rateLimitKeyOf, type User } from "../model/caller.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
+import { routesUsing } from "./change-rights.ts";
 import { type Collection, valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
@@ -52,6 +54,11 @@ export interface Control extends Required<Part> {
   /** What callers may see and do of alerts, webhooks and dashboards. */
   scope: AuthorizationScope;
   visibility: Visibility;
+  /**
+   * Whether a webhook may be sent an event of an alert. Not where the alert does not name it any more, and somebody
+   * changed it behind the begin of the fire who may not read what the alert reads.
+   */
+  mayReceive(webhookId: string, event: { alertId: string; firedAtMs: number }): boolean;
 }
 
 /** How often the time of each token's last use is stored. */
@@ -67,8 +74,10 @@ export function openControl(options: ControlOptions): Control {
   const listGroups = () => valuesOf(collections.groups);
   const scope = new AuthorizationScope({
     ...collections,
+    tokens,
     listGroups,
     listResourceRules: () => valuesOf(collections.resourceRules),
+    listTelemetryRules: () => valuesOf(collections.telemetryRules),
   });
   const restrictStore = (store: SearchableStore, caller: Caller) => {
     const current = withCurrentGroups(caller, listGroups);
@@ -82,6 +91,7 @@ export function openControl(options: ControlOptions): Control {
     routes: routesOf(options, collections, audit, scope),
     scope,
     visibility: visibilityOf(collections, scope),
+    mayReceive: (webhookId, event) => mayReceive(collections, scope, webhookId, event),
     storeFor: restrictStore,
     storeOnBehalf: (store, caller) =>
       storeOfSaver(
@@ -119,6 +129,23 @@ async function parseAll(collections: readonly Collection<unknown>[]): Promise<vo
   }
 }
 
+function mayReceive(
+  { alerts, routes, webhooks }: Collections,
+  scope: AuthorizationScope,
+  webhookId: string,
+  { alertId, firedAtMs }: Parameters<Control["mayReceive"]>[1],
+): boolean {
+  const webhook = webhooks.get(webhookId);
+  if (webhook === undefined || webhook.updatedAtMs <= firedAtMs) return true;
+  if (scope.isUnrestricted(webhook.updatedBy)) return true;
+  // Only admins make routes, and nobody who is restricted changes a webhook that a route names.
+  if (routesUsing(routes, webhookId).length > 0) return true;
+  const alert = alerts.get(alertId);
+  if (alert === undefined) return false;
+  const isNamed = webhooksOf(alert.value).some(({ id }) => id === webhookId);
+  return isNamed || scope.canReadRowsOf(webhook.updatedBy, alert);
+}
+
 function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {
   return {
     *alertsOf(caller) {
@@ -139,6 +166,7 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
       return {
         alert: stored.value,
         canNotify: scope.canUse(caller, "alerts", "update", "configure", stored),
+        canResend: scope.canReadRowsOf(caller, stored),
         isWhole: scope.canReadAllOf(caller, stored.updatedBy),
       };
     },
@@ -166,8 +194,8 @@ function routesOf(
   const context: ResourceContext = { limitRate, scope };
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
-    ...resourceKindRoutes(collections, context, delivery),
-    ...environmentRoutes(collections.environments, tokens, context),
+    ...resourceKindRoutes(collections, tokens, context, delivery),
+    ...environmentRoutes(collections, tokens, context),
     ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
   ];
 }

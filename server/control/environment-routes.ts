@@ -10,6 +10,7 @@ import { checkOrMakeId } from "../model/resource-id.ts";
 import { strictObject } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Collection, Write } from "./collection.ts";
+import type { Collections } from "./resource-kinds.ts";
 import {
   ifMatchHeader,
   makeNotFoundRefusal,
@@ -18,15 +19,17 @@ import {
   readRoutes,
   toWrite,
 } from "./resource-routes.ts";
+import { refuseUsed, usesOfEnvironment } from "./uses.ts";
 
 const path = "/api/v1/environments";
 const name = "environment";
 
 export function environmentRoutes(
-  collection: Collection<Environment>,
+  collections: Collections,
   tokens: Tokens,
   context: ResourceContext,
 ): Route[] {
+  const { environments: collection } = collections;
   const { limitRate } = context;
   const changing = { permission: "manage access", tag: "environments", limitRate } as const;
   const kind: ReadableKind<Environment> = {
@@ -57,8 +60,8 @@ export function environmentRoutes(
       summary: "Deletes an environment and revokes its tokens",
       headers: ifMatchHeader,
       response: strictObject({ id: z.string() }),
-      errors: [404, 412, 429],
-      handle: (input) => remove(collection, tokens, input.params.id, toWrite(input)),
+      errors: [404, 409, 412, 429],
+      handle: (input) => remove(collections, tokens, input.params.id, toWrite(input)),
     }),
   ];
 }
@@ -92,22 +95,22 @@ async function create(
   return { token };
 }
 
-/** Deletes the environment and revokes its tokens in one commit. */
+/** Deletes the environment and revokes its tokens in one commit. Throws Refusal 409 where rules name it. */
 async function remove(
-  collection: Collection<Environment>,
+  collections: Collections,
   tokens: Tokens,
   id: string,
   write: Write,
 ): Promise<{ id: string }> {
   const ownTokens = tokens.list().filter(({ environment }) => environment === id);
-  const removed = await collection.remove(id, {
-    ...write,
-    commit: (changes) =>
-      tokens.revoke(
-        ownTokens.map((token) => token.id),
-        (revoked, commit) => commit([...revoked, ...changes]),
-      ),
-  });
+  const commit: Write["commit"] = (changes) =>
+    tokens.revoke(
+      ownTokens.map((token) => token.id),
+      (revoked, commitAll) => commitAll([...revoked, ...changes]),
+    );
+  const removed = await collections.environments.remove(id, { ...write, commit }, () =>
+    refuseUsed("environment", usesOfEnvironment(collections, id)),
+  );
   if (removed) return { id };
   throw makeNotFoundRefusal({ name }, id);
 }

@@ -2,11 +2,12 @@
 
 import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
+import type { Tokens } from "../access/tokens.ts";
 import type { Route } from "../api/route.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape, warnIdlePaths } from "../model/access-rules.ts";
 import type { Alert } from "../model/alert.ts";
-import { alertShape, checkAlert, checkWebhooks, webhooksOf, webhooksOfActions } from "../model/alert.ts";
+import { alertShape, checkAlert, checkWebhooks, webhooksOfActions } from "../model/alert.ts";
 import type { Dashboard } from "../model/dashboard.ts";
 import { checkDashboard, dashboardShape, managedFolder } from "../model/dashboard.ts";
 import type { Environment } from "../model/environment.ts";
@@ -27,6 +28,7 @@ import type { Webhook } from "../model/webhook.ts";
 import { checkWebhook, webhookShape } from "../model/webhook.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Audit } from "./audit.ts";
+import { ChangeRights, routesUsing } from "./change-rights.ts";
 import { Collection } from "./collection.ts";
 import {
   hideAlertSecrets,
@@ -36,6 +38,7 @@ import {
 } from "./hidden-secrets.ts";
 import { ingestionRulesMax, resourcesMax, routesMax } from "./limits.ts";
 import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
+import { refuseUsed, usesOfGroup } from "./uses.ts";
 
 /** The collection of each kind. */
 export type Collections = ReturnType<typeof openCollections>;
@@ -76,16 +79,18 @@ export interface DeliveryKnowledge {
 /** The routes of every kind that has no routes of its own. */
 export function resourceKindRoutes(
   all: Collections,
+  tokens: Tokens,
   context: ResourceContext,
   delivery: DeliveryKnowledge,
 ): Route[] {
   const routesOf = <T>(kind: ResourceKind<T>) => resourceRoutes(kind, context);
   const { scope } = context;
+  const rights = new ChangeRights(all, scope);
   return [
-    ...routesOf(makeAlertKind(all, scope, delivery)),
+    ...routesOf(makeAlertKind(all, scope, rights, delivery)),
     ...routesOf(makeDashboardKind(all)),
-    ...routesOf(makeWebhookKind(all, scope, delivery)),
-    ...routesOf(makeSilenceKind(all, scope)),
+    ...routesOf(makeWebhookKind(all, scope, rights, delivery)),
+    ...routesOf(makeSilenceKind(all, scope, rights)),
     // They change what people hear of all alerts, so only admins do.
     ...routesOf<NotificationRoute>({
       name: "route",
@@ -129,10 +134,12 @@ export function resourceKindRoutes(
       collection: all.ingestionRules,
       ...guarded,
       ...createdById,
-      check: (rule, path) => {
+      check: (rule, path, by) => {
         checkIngestionRule(rule, path);
+        rights.checkIngestionRule(rule, path, by);
         return [];
       },
+      findChangeProblem: (_, stored, by) => rights.findIngestionRuleProblem(stored, by),
     }),
     ...routesOf<Group>({
       name: "group",
@@ -146,6 +153,7 @@ export function resourceKindRoutes(
       idOf: ({ name }) => name,
       withId: (group) => group,
       check: () => [],
+      checkUnused: (name) => refuseUsed("group", usesOfGroup(all, tokens, name)),
     }),
     ...routesOf<TelemetryRule>({
       name: "telemetryRule",
@@ -200,6 +208,7 @@ const upsertedByMetadata = {
 function makeAlertKind(
   { alerts }: Collections,
   scope: AuthorizationScope,
+  rights: ChangeRights,
   delivery: DeliveryKnowledge,
 ): ResourceKind<Alert> {
   return {
@@ -214,6 +223,7 @@ function makeAlertKind(
       ...checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
       ...delivery.undeliverable(alert, path),
     ],
+    findChangeProblem: (_, stored, by) => rights.findAlertProblem(stored, by),
     restoreSecrets: restoreAlertSecrets,
     hideSecrets: (alert, canWrite) => (canWrite ? alert : hideAlertSecrets(alert)),
   };
@@ -240,8 +250,9 @@ function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard>
 }
 
 function makeWebhookKind(
-  { alerts, routes, webhooks }: Collections,
+  { routes, webhooks }: Collections,
   scope: AuthorizationScope,
+  rights: ChangeRights,
   delivery: DeliveryKnowledge,
 ): ResourceKind<Webhook> {
   return {
@@ -262,24 +273,26 @@ function makeWebhookKind(
       hasSecret: typeof secret === "string",
       switchedOff: delivery.isWebhookOff(id),
     }),
+    findChangeProblem: (id, _, by) => rights.findWebhookProblem(id, by),
     checkUnused: (id, by) => {
-      for (const { id: routeId, value: stored } of routes.list()) {
-        if (webhooksOfActions(stored.value.actions, "").every((named) => named.id !== id)) continue;
-        const which = by.role === "admin" ? `the route ${JSON.stringify(routeId)}` : "a route";
-        throw new Refusal(409, `${which} notifies this webhook: change it first`);
-      }
-      for (const { id: alertId, value: stored } of alerts.list()) {
-        if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
-        const which = scope.canSee(by, "alerts", stored)
-          ? `the alert ${JSON.stringify(alertId)}`
-          : "an alert";
-        throw new Refusal(409, `${which} notifies this webhook: change it first`);
-      }
+      const ofRoutes = routesUsing(routes, id).map((route) => {
+        return by.role === "admin" ? `the route ${JSON.stringify(route.id)}` : "a route";
+      });
+      const ofAlerts = rights.alertsUsing(id).map((alert) => {
+        return scope.canSee(by, "alerts", alert.value)
+          ? `the alert ${JSON.stringify(alert.id)}`
+          : "an alert that you may not see";
+      });
+      refuseUsed("webhook", [...ofRoutes, ...ofAlerts]);
     },
   };
 }
 
-function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
+function makeSilenceKind(
+  { silences }: Collections,
+  scope: AuthorizationScope,
+  rights: ChangeRights,
+): ResourceKind<Silence> {
   return {
     name: "silence",
     plural: "silences",
@@ -290,18 +303,13 @@ function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): 
     ...createdById,
     check: (silence, path, by) => {
       checkSilence(silence, path);
+      rights.checkSilence(silence, path, by);
       return (silence.alertIds ?? []).flatMap((id, i) => {
-        const where = `${path}.alertIds[${i}]`;
-        if (!scope.canSilence(by, id)) {
-          throw new Refusal(
-            403,
-            `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
-          );
-        }
         if (scope.canName(by, "alerts", id)) return [];
-        return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
+        return [`${path}.alertIds[${i}] names the alert ${JSON.stringify(id)}, which does not exist`];
       });
     },
+    findChangeProblem: (_, stored, by) => rights.findSilenceProblem(stored, by),
   };
 }
 

@@ -29,6 +29,11 @@ export interface ReadableKind<T> {
   write: Permission;
   /** The value as answers show it; `canWrite`: the caller may write the resource. */
   hideSecrets?(value: T, canWrite: boolean): unknown;
+  /**
+   * Why the caller may not change what is stored under an id, or begin to: because of rows that they may not read. A
+   * sentence; undefined where they may.
+   */
+  findChangeProblem?(id: string, stored: Stored<T> | undefined, by: Caller): string | undefined;
   /** The value in a list, where that is less than the whole. */
   summarize?(value: T): unknown;
   /** Members beside the resource in the answer to a read. */
@@ -169,6 +174,7 @@ async function save<T>(kind: ResourceKind<T>, context: ResourceContext, input: S
   const write = toWrite(input);
   const id = chooseId(kind, value, pathId);
   refuseManagedWrite(kind, context, write.by, id, collection.get(id) ? "update" : "create");
+  refuseUnreadable(kind, id, collection.get(id), write.by);
   const withSecrets = (sent: T, before: Stored<T> | undefined) =>
     kind.restoreSecrets?.(sent, before?.value, name) ?? sent;
   const warnings = kind.check(withSecrets(value, collection.get(id)), name, write.by);
@@ -178,6 +184,8 @@ async function save<T>(kind: ResourceKind<T>, context: ResourceContext, input: S
       if (before !== undefined && style === "create" && pathId === undefined) {
         throw makeExistsRefusal(kind, id);
       }
+      // It may have been changed since.
+      refuseUnreadable(kind, id, before, write.by);
       return withSecrets(kind.withId(value, id), before);
     },
     write,
@@ -212,10 +220,26 @@ async function remove<T>(
   write: Write,
 ): Promise<{ id: string }> {
   refuseManagedWrite(kind, context, write.by, id, "delete");
-  if (kind.collection.get(id) === undefined) throw makeNotFoundRefusal(kind, id);
-  kind.checkUnused?.(id, write.by);
-  if (!(await kind.collection.remove(id, write))) throw makeNotFoundRefusal(kind, id);
+  const stored = kind.collection.get(id);
+  if (stored === undefined) throw makeNotFoundRefusal(kind, id);
+  refuseUnreadable(kind, id, stored, write.by);
+  const check = (before: Stored<T>) => {
+    refuseUnreadable(kind, id, before, write.by);
+    kind.checkUnused?.(id, write.by);
+  };
+  if (!(await kind.collection.remove(id, write, check))) throw makeNotFoundRefusal(kind, id);
   return { id };
+}
+
+/** Throws Refusal 403 where the change would decide on rows that the caller may not read. */
+function refuseUnreadable<T>(
+  kind: ReadableKind<T>,
+  id: string,
+  stored: Stored<T> | undefined,
+  by: Caller,
+): void {
+  const problem = kind.findChangeProblem?.(id, stored, by);
+  if (problem !== undefined) throw new Refusal(403, problem);
 }
 
 /**
@@ -242,10 +266,15 @@ function visibleValue<T>(
   kind: ReadableKind<T>,
   { scope }: ResourceContext,
   caller: Caller,
+  id: string,
   stored: Stored<T>,
 ): unknown {
-  const canWrite = scope.canUse(caller, kind.plural, "update", kind.write, stored);
-  return kind.hideSecrets?.(stored.value, canWrite) ?? stored.value;
+  if (kind.hideSecrets === undefined) return stored.value;
+  // Nobody writes a managed resource here: who may update it by a rule sees its secrets.
+  const canWrite =
+    scope.canUse(caller, kind.plural, "update", kind.write, stored) &&
+    (stored.managed !== undefined || kind.findChangeProblem?.(id, stored, caller) === undefined);
+  return kind.hideSecrets(stored.value, canWrite);
 }
 
 function answerRead<T>(kind: ReadableKind<T>, context: ResourceContext, id: string, caller: Caller): Reply {
@@ -254,7 +283,7 @@ function answerRead<T>(kind: ReadableKind<T>, context: ResourceContext, id: stri
     throw makeNotFoundRefusal(kind, id);
   const { value, createdAtMs, updatedAtMs, updatedBy, managed } = stored;
   const answer = {
-    [kind.name]: visibleValue(kind, context, caller, stored),
+    [kind.name]: visibleValue(kind, context, caller, id, stored),
     ...kind.extraMembers?.(value),
     ...(managed === undefined ? {} : { managed: managedMember(kind.plural, managed) }),
     createdAt: createdAtMs,
@@ -282,7 +311,7 @@ function list<T>(
     if (items.length === limit || characters > pageCharactersMax)
       return pageReply(kind, items, managed, last);
     const text = JSON.stringify(
-      kind.summarize?.(stored.value) ?? visibleValue(kind, context, caller, stored),
+      kind.summarize?.(stored.value) ?? visibleValue(kind, context, caller, id, stored),
     );
     characters += text.length;
     items.push(text);

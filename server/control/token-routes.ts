@@ -13,9 +13,10 @@ import type { Route } from "../api/route.ts";
 import { checkInput } from "../api/validation.ts";
 import { type Caller, type Role, roles } from "../model/caller.ts";
 import { listedMax, timeMsMax } from "../model/limits.ts";
-import { nameText, positive, strictObject } from "../model/schema.ts";
+import { integerFrom, nameText, positive, strictObject } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
+import { pageMax } from "./limits.ts";
 
 /** Rows and bytes per second that the bearer may send; null: unlimited, absent: the server's limits. */
 const ingestBounds = {
@@ -87,9 +88,11 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       ...shared,
       method: "GET",
       path,
-      summary: "Lists tokens without their secrets",
-      response: strictObject({ tokens: z.array(tokenShape) }),
-      handle: async () => ({ tokens: tokens.list().map((each) => tokenReply(each, tokens)) }),
+      summary: "Lists tokens without their secrets, the oldest first",
+      query: { limit: integerFrom(1, pageMax).optional(), cursor: z.string().optional() },
+      parameterName: "parameter",
+      response: strictObject({ tokens: z.array(tokenShape), cursor: z.string().optional() }),
+      handle: async ({ query }) => list(tokens, query),
     }),
     defineRoute({
       ...shared,
@@ -120,6 +123,29 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       handle: ({ params, caller }) => revoke(options, params.id, caller),
     }),
   ];
+}
+
+/** Without a limit, all that are left behind the cursor. */
+function list(
+  tokens: Tokens,
+  {
+    limit = Number.POSITIVE_INFINITY,
+    cursor = "",
+  }: { limit?: number | undefined; cursor?: string | undefined },
+) {
+  const after = Buffer.from(cursor, "base64url").toString();
+  const rest = tokens.list().filter((token) => placeOf(token) > after);
+  const page = rest.slice(0, limit);
+  const isLast = page.length === rest.length;
+  return {
+    tokens: page.map((each) => tokenReply(each, tokens)),
+    ...(isLast ? {} : { cursor: Buffer.from(placeOf(page.at(-1)!)).toString("base64url") }),
+  };
+}
+
+/** A text by which tokens are in the order of the list. */
+function placeOf({ createdAtMs, id }: TokenRecord): string {
+  return `${String(createdAtMs).padStart(16, "0")} ${id}`;
 }
 
 async function create(options: TokenRoutesOptions, sent: z.infer<typeof newTokenShape>, by: Caller) {

@@ -170,6 +170,11 @@ function fieldOf(key: string, signal: RuleSignal): TextField {
   return { kind: "attribute", key };
 }
 
+/** Whether a pattern in RE2 syntax matches the text from its begin to its end. */
+export function matchesWhole(pattern: string, text: string): boolean {
+  return RE2JS.matches(pattern, text);
+}
+
 /** Why a pattern is not valid RE2 syntax; undefined where it is. */
 export function findPatternProblem(pattern: string): string | undefined {
   try {

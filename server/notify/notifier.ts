@@ -4,7 +4,7 @@ import type { LogRow, State, Store } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action, Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
-import type { AlertEvent } from "../model/event.ts";
+import type { AlertEvent, NotificationEvent } from "../model/event.ts";
 import type { Inhibition, NotificationRoute, RoutedAction } from "../model/notification-route.ts";
 import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
@@ -39,6 +39,8 @@ export interface NotifySettings {
 /** Access to the webhooks and silences that are configured now. */
 interface NotifierSources {
   webhook: (id: string) => { value: Webhook; revision: string; managed?: ManagedPlace } | undefined;
+  /** Whether a webhook may be sent an event: see `mayReceive` of the control plane. */
+  mayReceive: (webhookId: string, event: NotificationEvent) => boolean;
   /** Reads a Secret in the cluster and namespace of a webhook that Kubernetes manages. */
   secret: ReadSecret;
   /** The same list until a silence changes. */
@@ -57,8 +59,11 @@ export interface NotifierOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   elapsed: () => number;
-  /** Returns whether a silence that the caller saved may cover an alert. */
-  canSilence: (caller: Caller, alertId: string) => boolean;
+  /**
+   * Returns whether silences that the caller saved may cover instances of an alert: one with these labels, or without
+   * labels all.
+   */
+  canSilence: (caller: Caller, alertId: string, labels?: AlertInstance["labels"]) => boolean;
   /** True where notifications wait. Then only test messages are sent. */
   holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
@@ -132,7 +137,7 @@ export class Notifier {
   silencedBy(instance: AlertInstance): string | undefined {
     const { now, canSilence } = this.#options;
     return this.#silencesAbout(instance.alertId).find(({ value: { value, updatedBy } }) => {
-      return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId);
+      return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId, instance.labels);
     })?.id;
   }
 
@@ -163,23 +168,23 @@ export class Notifier {
    */
   coverOf(alertId: string, instances: readonly Readonly<Record<string, string>>[]): SilenceCover {
     const nowMs = this.#options.now();
-    const inForce = this.#silencesAbout(alertId).filter(({ value: { value, updatedBy } }) => {
-      const { match: _, ...everywhere } = value;
-      return (
-        isSilenced(everywhere, { alertId, labels: {} }, nowMs) && this.#options.canSilence(updatedBy, alertId)
-      );
-    });
+    const { canSilence } = this.#options;
     const silenced = new Set<object>();
-    const silences = inForce.filter(({ value: { value } }) => {
-      const covered = instances.filter((labels) => isSilenced(value, { alertId, labels }, nowMs));
+    const cover: SilenceCover = { silences: [], isWhole: false, instances: 0 };
+    for (const { id, value: stored } of this.#silencesAbout(alertId)) {
+      const { value: silence, updatedBy } = stored;
+      const { match, ...everywhere } = silence;
+      if (!isSilenced(everywhere, { alertId, labels: {} }, nowMs)) continue;
+      const isWhole = match === undefined && canSilence(updatedBy, alertId);
+      const covered = instances.filter(
+        (labels) => isSilenced(silence, { alertId, labels }, nowMs) && canSilence(updatedBy, alertId, labels),
+      );
       for (const labels of covered) silenced.add(labels);
-      return value.match === undefined || covered.length > 0;
-    });
-    return {
-      silences: silences.map(({ id, value: { value } }) => ({ id, endsAt: value.endsAt })),
-      isWhole: silences.some(({ value: { value } }) => value.match === undefined),
-      instances: silenced.size,
-    };
+      if (!isWhole && covered.length === 0) continue;
+      cover.isWhole ||= isWhole;
+      cover.silences.push({ id, endsAt: silence.endsAt });
+    }
+    return { ...cover, instances: silenced.size };
   }
 
   /** The silences that may cover instances of an alert at some time. */
@@ -241,6 +246,7 @@ function makeSenders(
       guard,
       publicUrl,
       webhookOf: (id) => sources.webhook(id),
+      mayReceive: sources.mayReceive,
       readSecret: sources.secret,
       isOff,
       onGone: (id) => {

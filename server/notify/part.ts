@@ -1,5 +1,6 @@
 /** The part that sends notifications of alerts to the destinations of their actions. */
 
+import { labelValues } from "../access/row-selection.ts";
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -23,7 +24,7 @@ export function notifyPart(
   { notify, log }: NotifyPartSettings,
   ownUrl: string,
   { store, state, holdsNotifications }: StoragePart,
-  { collections: { webhooks, silences, routes, inhibitions }, scope, visibility }: ControlPart,
+  { collections: { webhooks, silences, routes, inhibitions }, scope, visibility, mayReceive }: ControlPart,
   metrics: Metrics,
   readSecret: ReadSecret,
 ): NotifyPart {
@@ -35,10 +36,11 @@ export function notifyPart(
     holdsNotifications,
     now: Date.now,
     elapsed: () => performance.now(),
-    canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
+    canSilence: (caller, alertId, labels = {}) => scope.canSilence(caller, alertId, labelValues(labels)),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
     sources: {
       webhook: (id) => webhooks.get(id),
+      mayReceive,
       silences: () => silences.list(),
       secret: readSecret,
       routes: () => routes.list(),

@@ -1,11 +1,12 @@
 /** The routes of notifications: lists them, sends one again, and sends a test message to a webhook. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
+import { resendingProblem, sendingProblem, type Visibility } from "../access/alert-visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import type { Action } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
+import { integerFrom } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { destinationName } from "./destination.ts";
 import type { Notification } from "./notification.ts";
@@ -29,9 +30,16 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
       permission: "search",
       summary: "Notifications, the newest first",
       tag: "notifications",
-      handle: async ({ caller }) => ({
-        notifications: visible(caller).slice(0, notificationsListedMax).map(notificationReply),
-      }),
+      query: { limit: integerFrom(1, notificationsListedMax).optional(), cursor: z.string().optional() },
+      parameterName: "parameter",
+      handle: async ({ caller, query }) => {
+        const { page, ...next } = pageOf(visible(caller), query);
+        const isWhole = (alertId: string) => alertOf(alertId, caller)?.isWhole ?? true;
+        return {
+          notifications: page.map((each) => notificationReply(each, isWhole(each.event.alertId))),
+          ...next,
+        };
+      },
     }),
     defineRoute({
       ...shared,
@@ -47,6 +55,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
         const alert = alertOf(known.event.alertId, caller);
         const canSend = alert === undefined ? caller.role === "admin" : alert.canNotify;
         if (!canSend) throw new Refusal(403, sendingProblem);
+        if (alert?.canResend === false) throw new Refusal(403, resendingProblem);
         await outbox.resend(id);
         return { id };
       },
@@ -70,18 +79,45 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
   ];
 }
 
+/** A page of notifications; the next one begins behind the notification that the cursor names, or after its time. */
+function pageOf(
+  all: readonly Notification[],
+  { limit = notificationsListedMax, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+) {
+  const [ms = "", id = ""] = cursor === undefined ? [] : readCursor(cursor);
+  const known = all.findIndex((each) => each.id === id);
+  const older = all.findIndex(({ createdAtMs }) => createdAtMs < Number(ms));
+  const from = cursor === undefined ? 0 : known >= 0 ? known + 1 : older < 0 ? all.length : older;
+  const page = all.slice(from, from + limit);
+  const last = page.at(-1);
+  const isLast = last === undefined || from + limit >= all.length;
+  const next = isLast ? {} : { cursor: writeCursor(last) };
+  return { page, ...next };
+}
+
+function writeCursor({ createdAtMs, id }: Notification): string {
+  return Buffer.from(`${createdAtMs} ${id}`).toString("base64url");
+}
+
+function readCursor(cursor: string): string[] {
+  return Buffer.from(cursor, "base64url").toString().split(" ");
+}
+
 function makeNotFound(kind: string, id: string): Refusal {
   return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-/** A notification as answers show it: without secrets of its action (a routing key, the URL of an incoming webhook). */
-function notificationReply(notification: Notification) {
+/**
+ * A notification as answers show it: without secrets of its action (a routing key, the URL of an incoming webhook).
+ * `isWhole`: the caller reads all rows that the alert reads. Others must not read what a receiver sent back of them.
+ */
+function notificationReply(notification: Notification, isWhole: boolean) {
   const { id, action, event, createdAtMs, status, tries, nextAtMs, endedAtMs, problem } = notification;
   return {
     ...{ id, type: event.type, alertId: event.alertId, alertName: event.alertName, fireId: event.fireId },
     destination: { type: action.type, name: destinationName(action) },
     ...{ createdAt: createdAtMs, status, tries, nextTryAt: status === "waiting" ? nextAtMs : null },
-    ...{ endedAt: endedAtMs, problem },
+    ...{ endedAt: endedAtMs, problem: isWhole ? problem : problem && "it was not delivered" },
   };
 }
 

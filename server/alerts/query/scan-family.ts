@@ -9,7 +9,7 @@ import {
   type Filter,
   textAt,
 } from "../../../engine/index.ts";
-import { fieldKey } from "../../access/saved-access.ts";
+import { fieldKey } from "../../access/row-facts.ts";
 
 /** A scan as a member of its family. */
 export interface FamilyScan {

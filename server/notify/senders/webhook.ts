@@ -1,4 +1,5 @@
 /** Sends events to webhook integrations, as Standard Webhooks specifies. */
+import type { NotificationEvent } from "../../model/event.ts";
 import type { ManagedPlace } from "../../model/stored-resource.ts";
 import { findRefusedHeader, type SecretReference, type Webhook } from "../../model/webhook.ts";
 import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
@@ -18,6 +19,8 @@ export type ReadSecret = (
 
 export interface WebhookOptions {
   webhookOf: (uuid: string) => { value: Webhook; managed?: ManagedPlace } | undefined;
+  /** Returns whether the integration may be sent an event: see `mayReceive` of the control plane. */
+  mayReceive: (uuid: string, event: NotificationEvent) => boolean;
   readSecret: ReadSecret;
   /** Called when the receiver answers 410: it is gone for good. */
   onGone: (uuid: string) => void;
@@ -27,6 +30,9 @@ export interface WebhookOptions {
   publicUrl: string;
 }
 
+const changedProblem =
+  "the alert does not name the webhook any more, and somebody changed it since who may not read what the alert reads";
+
 export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   return async ({ id, action, events, nowMs }): Promise<Outcome> => {
     const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
@@ -34,6 +40,8 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
     const stored = options.webhookOf(uuid);
     if (stored === undefined)
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
+    if (!events.every((event) => options.mayReceive(uuid, event)))
+      return { kind: "final", problem: changedProblem };
     if (options.isOff(uuid))
       return { kind: "final", problem: "the webhook integration is switched off: it answered 410 before" };
     const secrets = await readSecrets(stored.value, stored.managed, options.readSecret);

@@ -64,13 +64,14 @@ describe("a user", () => {
     ["without groups is refused", undefined, 403, undefined, 403],
     ["whose one group is a text is known", "idp-shop", 200, ["shop"], 403],
     ["whose groups are something else is refused", { "idp-root": true }, 403, undefined, 403],
-  ])("%s", async (_what, groups, status, messages, writeStatus) => {
+  ])("%s", async (what, groups, status, messages, writeStatus) => {
     const token = await issuer.token(groups === undefined ? {} : { groups });
     const got = await seen(token);
     expect(got.status).toBe(status);
     expect(got.json.logs?.map(({ message }) => message).sort()).toEqual(messages);
     const silence = { alertIds: ["a"], endsAt: 1 };
-    expect((await ask(server, "PUT", "/silences/s", { silence }, { token })).status).toBe(writeStatus);
+    const path = `/silences/${encodeURIComponent(what)}`;
+    expect((await ask(server, "PUT", path, { silence }, { token })).status).toBe(writeStatus);
   });
 
   test("gains and loses what groups give at once", async () => {

@@ -15,6 +15,7 @@ const metrics = new Metrics();
 const unused = async (): Promise<Outcome> => ({ kind: "final", problem: "not in this test" });
 const webhook = webhookSender({
   webhookOf: (uuid) => ({ value: { url: `${url}/${uuid}` } }),
+  mayReceive: () => true,
   readSecret: async () => ({ problem: "there are no Secrets here" }),
   onGone: () => undefined,
   isOff: () => false,

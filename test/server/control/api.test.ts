@@ -170,6 +170,11 @@ describe("every operation", () => {
       const { path, body } = validRequest(operation);
       if (operation.method === "DELETE") continue;
       const isMade = operation.method === "POST" && kindOf(operation.path)?.style === "create";
+      // A group is deleted after the rules that name it.
+      if (isMade && path.endsWith("/groups")) {
+        await send("DELETE", "/api/v1/telemetry-rules/shop-logs", undefined);
+        await send("DELETE", "/api/v1/resource-rules/shop-dashboards", undefined);
+      }
       if (isMade)
         await send("DELETE", validRequest({ ...operation, path: `${operation.path}/{id}` }).path, undefined);
       const got = await send(operation.method, path, body);
@@ -219,6 +224,8 @@ describe("every operation", () => {
         const isListed = operation.parameters?.some((each) => each.in === "query") ?? false;
         if (provoke[status] === undefined || (status === "400" && body === undefined && !isListed)) continue;
         if (status === "409" && path.includes("/tokens/")) continue;
+        // Only of an environment that rules name.
+        if (status === "409" && method === "DELETE" && path.includes("/environments/")) continue;
         const got = await provoke[status]();
         const what = `${method} ${path} ${status}: ${got.text.slice(0, 200)}`;
         expect([what, String(got.status)]).toEqual([what, status]);

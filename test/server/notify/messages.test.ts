@@ -97,6 +97,7 @@ async function sendToWebhook(value: { groupInstances?: boolean; body?: string },
     readSecret: async () => ({ problem: "none" }),
     onGone: () => undefined,
     isOff: () => false,
+    mayReceive: () => true,
     ...{ guard, publicUrl },
   });
   await send(deliveryOf<"webhook">(hook("h"), ...events));

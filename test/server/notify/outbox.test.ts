@@ -285,6 +285,7 @@ describe("the outbox", () => {
     const send = webhookSender({
       ...{
         webhookOf: () => ({ value: { url: receiver.url } }),
+        mayReceive: () => true,
         readSecret: async () => ({ problem: "none" }),
         onGone: () => undefined,
         isOff: () => false,

@@ -29,6 +29,7 @@ describe("webhooks", () => {
     const off = new Set<string>();
     const send = webhookSender({
       webhookOf: (uuid) => webhooks[uuid] && { value: webhooks[uuid] },
+      mayReceive: () => true,
       readSecret: async () => ({ problem: "there are no Secrets here" }),
       onGone: (uuid) => off.add(uuid),
       isOff: (uuid) => off.has(uuid),
