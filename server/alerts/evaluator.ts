@@ -9,13 +9,13 @@ import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
 import { type BucketRange, QueryGroup, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
-import type { Transition } from "./state/advance.ts";
 import { type AlertDefinition, queryOf } from "./state/alert-definition.ts";
 import { adoptAlert, closeAllFires } from "./state/alert-edit.ts";
 import { type AlertState, instanceKey, type RuleCondition, worstState } from "./state/alert-state.ts";
 import { Downtime } from "./state/downtime.ts";
-import { type Fire, fireIdOf } from "./state/fire.ts";
+import { type ClosedFire, type Fire, fireIdOf } from "./state/fire.ts";
 import type { FiringSummary } from "./state/firing-summary.ts";
+import type { Transition } from "./state/judgement.ts";
 import type { ReadSeries } from "./state/read-series.ts";
 import type { Window } from "./state/window.ts";
 
@@ -47,7 +47,7 @@ export class Evaluator {
     this.#options = options;
     this.#records = new AlertRecords(options.state);
     this.#steps = new StepCommit(options, this.#records);
-    this.#downtime = new Downtime(options.state, options.now());
+    this.#downtime = new Downtime(options.state, options.now(), options.aliveMark);
     this.#evaluation = new QueryEvaluation({
       options,
       records: this.#records,
@@ -246,8 +246,9 @@ export class Evaluator {
     if (window !== undefined) changes.push(this.#records.windowChange(windowId(alert), window));
     let stored = state;
     if (state !== before || changes.length > 0) {
-      const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, closed };
-      const [written] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
+      const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, ...closings(closed) };
+      const { delayMs } = this.#options;
+      const [written] = await this.#steps.store([{ ...step, delayMs }], false, changes);
       stored = written ?? state;
     }
     if (evaluated.group?.id !== windowId(alert)) this.#leaveGroup(evaluated);
@@ -271,7 +272,8 @@ export class Evaluator {
 
   async #delete(id: string, state: AlertState, changes: StateChange[]): Promise<void> {
     const closed = closeAllFires(state, this.#options.now(), "deleted");
-    const step = { alertId: id, alert: undefined, state: undefined, closed, opened: [], transitions: [] };
+    const { delayMs } = this.#options;
+    const step = { alertId: id, alert: undefined, state: undefined, delayMs, ...closings(closed) };
     await this.#steps.store([step], false, changes);
   }
 
@@ -328,6 +330,10 @@ export class Evaluator {
       },
     );
   }
+}
+
+function closings(closed: ClosedFire[]) {
+  return { closed, opened: [], transitions: [], retracted: [] };
 }
 
 /** Interval at which due groups are looked for: an evaluation begins at most this late. */

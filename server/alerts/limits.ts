@@ -24,8 +24,31 @@ export const catchUpMsMax = 24 * hour;
 export const readBucketsMax = 1_440;
 /** If the clock goes back by less, evaluation waits for it; by more, evaluation starts again at the new time. */
 export const clockBackMsMax = 5 * minute;
-/** The evaluator stores this often that it is alive. */
+/**
+ * How long after they have been judged buckets are judged again by rows that come, where nothing else is said. Whoever
+ * acts on a fire does so within the hour.
+ */
+export const defaultLateRowsMs = hour;
+/**
+ * How long after a downtime rows are awaited that senders repeat, where nothing else is said. The longest pause between
+ * two tries of common senders is 5 minutes (Promtail), 30 s (OpenTelemetry Collector) or 5 s (Prometheus).
+ */
+export const defaultRetryWaitMs = 5 * minute;
+/** Downtimes that follow each other let rows be awaited longer, up to so many times the wait: a server may crash on and on. */
+export const retryWaitsMax = 12;
+/** A bucket counts as complete after the wait where the server was down for this share of it at most. Chosen, not measured. */
+export const downtimeShareMax = 1 / 20;
+/**
+ * Points of the buckets that await rows in one window, which is written with every bucket: about a megabyte. Older buckets
+ * are not judged again.
+ */
+export const awaitingPointsMax = 100_000;
+/** A fire that rows demand which came late, and that ended longer ago, is stored, and nobody is notified. */
+export const correctedFireAgeMsMax = hour;
+/** The evaluator stores this often that it is alive: what is left of the marks after a loss of power. */
 export const aliveEveryMs = 15_000;
+/** It marks this often in a file that it is alive, without a sync: what is left after a kill. */
+export const aliveMarkEveryMs = 1_000;
 /** A longer gap between two ticks of the evaluator is downtime. */
 export const aliveGapMsMax = minute;
 /** Downtimes that are stored. */

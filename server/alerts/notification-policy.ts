@@ -1,11 +1,11 @@
 /** The notification policy: decides which begins and ends of fires people are notified of. */
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
-import { lateMs } from "./limits.ts";
-import type { Advance } from "./state/advance.ts";
+import { correctedFireAgeMsMax, lateMs } from "./limits.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState, RuleState } from "./state/alert-state.ts";
 import { type ClosedFire, type Fire, makeFiredEvent, makeResolvedEvent } from "./state/fire.ts";
+import type { Advance } from "./state/judgement.ts";
 
 export interface NotificationContext {
   nowMs: number;
@@ -66,13 +66,14 @@ function decideOnEnd(
     messages.push({ event: makeResolvedEvent(fire, resolved, isLate(resolvedAtMs, context)), actions });
     return ended;
   }
-  if (open.noticed) return ended;
-  if (isLate(fire.firedAtMs, context)) return { ...ended, told: "unseen" };
+  if (open.noticed || reason === "corrected") return ended;
+  if (isUnseen(ended, context)) return { ...ended, told: "unseen" };
   noticed.push(ended);
   const silence = context.silencedBy(fire);
   if (silence !== undefined) return { ...ended, silencedBy: silence };
-  messages.push({ event: makeFiredEvent(fire, false), actions });
-  messages.push({ event: makeResolvedEvent(fire, resolved, false), actions });
+  const late = fire.corrected === true;
+  messages.push({ event: makeFiredEvent(fire, late), actions });
+  messages.push({ event: makeResolvedEvent(fire, resolved, late), actions });
   return { ...ended, told: "yes" };
 }
 
@@ -100,7 +101,10 @@ function decideOnOpen(
       const fire: Fire = { ...known, actions, told, silencedBy: silence ?? null };
       if (!open.noticed) noticed.push(fire);
       if (isNotified)
-        messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
+        messages.push({
+          event: makeFiredEvent(fire, fire.corrected === true || isLate(fire.firedAtMs, context)),
+          actions,
+        });
       if (isNotified || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
       if (open.noticed && !isNotified) continue;
       if (instances === state.instances) instances = { ...instances };
@@ -109,6 +113,12 @@ function decideOnOpen(
     }
   }
   return instances === state.instances ? state : { ...state, instances };
+}
+
+/** Whether nobody is notified of a fire that has ended before it was noticed. */
+function isUnseen({ firedAtMs, resolvedAtMs, corrected }: Fire, context: NotificationContext): boolean {
+  if (corrected !== true) return isLate(firedAtMs, context);
+  return context.nowMs - resolvedAtMs! > correctedFireAgeMsMax;
 }
 
 function isLate(atMs: number, { nowMs, delayMs }: NotificationContext): boolean {

@@ -1,9 +1,9 @@
 /** Reads and writes the stored tables of alerting: states, windows, histories and fires. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
 import { deletedAlertsFiresMax, historyMax, resolvedFiresMax } from "./limits.ts";
-import type { Transition } from "./state/advance.ts";
 import { type AlertState, readStoredState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
+import type { Transition } from "./state/judgement.ts";
 import { type Window, windowVersion } from "./state/window.ts";
 
 const stateTable = "alert-states";

@@ -21,6 +21,8 @@ export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "res
   actions: Action[];
   /** Absent from fires that an earlier version stored. */
   opening?: FireOpening;
+  /** Present where rows demand the fire that came after its bucket had been judged. */
+  corrected?: true;
 }
 
 /** The end of a fire. */

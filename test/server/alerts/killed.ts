@@ -33,7 +33,17 @@ const evaluator = new Evaluator({
   ...shared,
   subscribers: [outbox],
   delayMs: 30_000,
-  shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
+  signalDelaysMs: {},
+  lateRowsMs: 0,
+  retryWaitMs: 0,
+  aliveMark: undefined,
+  bucketsWithRows: async () => [],
+  shapeOf: (query) => ({
+    unlabelled: false,
+    selector: query,
+    signals: ["logs"],
+    missing: { effect: "change", spillsOver: false },
+  }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },
   query: async ({ query, startMs, endMs }) =>
     sceneNames.map((name) => {

@@ -1,0 +1,106 @@
+/**
+ * What becomes of fires when buckets are judged again, because rows came late. Fires that people may have heard of are
+ * compared with the times in which the rule fires as the rows are now. Pure functions.
+ */
+import type { ResolveReason } from "../../model/event.ts";
+import type { OpenFire, RuleState } from "./alert-state.ts";
+
+/** A fire as it was before. */
+export interface KnownFire {
+  id: string;
+  /** End of the bucket with which it began. */
+  fromMs: number;
+  /** Null while it is open. */
+  toMs: number | null;
+  /** Of an open fire. */
+  open: OpenFire | null;
+}
+
+/** A time in which the rule fires by the rows as they are now: from `firing` to `ok`. */
+export interface FiringTime {
+  /** End of the bucket with which it begins; before all others where it began before the first bucket judged again. */
+  fromMs: number;
+  /** Null while it lasts. */
+  toMs: number | null;
+  reason: ResolveReason | null;
+}
+
+export interface FireCorrection<Time extends FiringTime> {
+  /** Fires to open, and the times they are for; `fromMs` is later than the time's where an earlier fire covers its begin. */
+  opened: { time: Time; fromMs: number }[];
+  closed: { fire: OpenFire; resolvedAtMs: number; reason: ResolveReason }[];
+  /** Ids of ended fires that should not have been. */
+  retracted: string[];
+  /** The fire that goes on in a time: none for times whose fire is opened. */
+  kept: Map<Time, KnownFire>;
+}
+
+/** `endMs`: end of the newest bucket that was judged. `known` and `times` are in the order of time. */
+export function correctFires<Time extends FiringTime>(
+  known: readonly KnownFire[],
+  times: readonly Time[],
+  endMs: number,
+): FireCorrection<Time> {
+  const result: FireCorrection<Time> = { opened: [], closed: [], retracted: [], kept: new Map() };
+  const openFire = known.find(({ toMs }) => toMs === null);
+  for (const time of times) {
+    const overlapping = known.filter((fire) => overlap(fire, time));
+    const newest = overlapping.at(-1);
+    if (newest === undefined) result.opened.push({ time, fromMs: time.fromMs });
+    // People were notified of the end of that fire, so it is not opened again: another one goes on from its end.
+    else if (time.toMs === null && openFire === undefined) {
+      result.opened.push({ time, fromMs: newest.toMs! });
+    } else result.kept.set(time, newest);
+  }
+  const last = times.at(-1);
+  if (openFire !== undefined && last?.toMs === null) {
+    // It goes on, although it may have begun at another time.
+    result.opened = result.opened.filter(({ time }) => time !== last);
+    result.kept.set(last, openFire);
+  } else if (openFire?.open) {
+    const ended = times.findLast((time) => overlap(openFire, time));
+    const { toMs = null, reason = null } = ended ?? {};
+    const end = toMs === null ? { resolvedAtMs: endMs, reason: "corrected" as const } : undefined;
+    result.closed.push({ fire: openFire.open, ...(end ?? { resolvedAtMs: toMs!, reason: reason! }) });
+  }
+  for (const fire of known) {
+    if (fire.toMs !== null && !times.some((time) => overlap(fire, time))) result.retracted.push(fire.id);
+  }
+  return result;
+}
+
+function overlap(fire: KnownFire, time: FiringTime): boolean {
+  return (
+    fire.fromMs < (time.toMs ?? Number.POSITIVE_INFINITY) &&
+    time.fromMs < (fire.toMs ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+/**
+ * The state that a rule was in before the bucket that starts at `bucketMs`, as a state of its own; undefined where it had
+ * none. A state from after `throughMs`, the end of all judged buckets, is older than the clock, which has gone back.
+ */
+export function stateBefore(rule: RuleState, bucketMs: number, throughMs: number): RuleState | undefined {
+  const { earlier = [], ...current } = rule;
+  if (current.sinceMs <= bucketMs || current.sinceMs > throughMs) return rule;
+  const index = earlier.findLastIndex(({ sinceMs }) => sinceMs <= bucketMs);
+  const then = earlier[index];
+  if (then === undefined) return undefined;
+  const { state, sinceMs, fireId } = then;
+  const fire = fireId === null ? null : { id: fireId, noticed: true, told: true };
+  return { state, sinceMs, fire, ...(index === 0 ? {} : { earlier: earlier.slice(0, index) }) };
+}
+
+/** The fires of a rule that were open at `bucketMs` or began later, in the order of time. */
+export function knownFires(rule: RuleState, bucketMs: number, throughMs: number): KnownFire[] {
+  const { earlier = [], state, sinceMs, fire } = rule;
+  const states = [...earlier, { state, sinceMs, fireId: fire?.id ?? null }];
+  const fires = new Map<string, KnownFire>();
+  for (const [i, { fireId, sinceMs: atMs }] of states.entries()) {
+    if (fireId === null) continue;
+    const fromMs = fires.get(fireId)?.fromMs ?? (atMs > throughMs ? bucketMs : atMs);
+    const toMs = states[i + 1]?.sinceMs ?? null;
+    fires.set(fireId, { id: fireId, fromMs, toMs, open: toMs === null ? fire : null });
+  }
+  return [...fires.values()].filter(({ toMs }) => toMs === null || toMs > bucketMs);
+}
