@@ -54,6 +54,17 @@ export interface RuleState {
    * rule. Absent where there are none.
    */
   earlier?: EarlierState[];
+  /** The fires of that time, with the times that people may have heard of. Absent where there are none. */
+  fires?: RecentFire[];
+}
+
+/** The time of a fire as it is stored. */
+export interface RecentFire {
+  id: string;
+  /** End of the bucket with which it began. */
+  fromMs: number;
+  /** Null while it is open. */
+  toMs: number | null;
 }
 
 /** A state that has ended. */

@@ -3,26 +3,22 @@
  * compared with the times in which the rule fires as the rows are now. Pure functions.
  */
 import type { ResolveReason } from "../../model/event.ts";
-import type { OpenFire, RuleState } from "./alert-state.ts";
+import type { OpenFire, RecentFire, RuleState } from "./alert-state.ts";
 
-/** A fire as it was before. */
-export interface KnownFire {
-  id: string;
-  /** End of the bucket with which it began. */
-  fromMs: number;
-  /** Null while it is open. */
-  toMs: number | null;
-  /** Of an open fire. */
+/** A fire as it was before. `open`: of one that is open. */
+export interface KnownFire extends RecentFire {
   open: OpenFire | null;
 }
 
 /** A time in which the rule fires by the rows as they are now: from `firing` to `ok`. */
 export interface FiringTime {
-  /** End of the bucket with which it begins; before all others where it began before the first bucket judged again. */
+  /** End of the bucket with which it begins. */
   fromMs: number;
   /** Null while it lasts. */
   toMs: number | null;
   reason: ResolveReason | null;
+  /** It ended before the first bucket that is judged again: it justifies its fire, and asks for no other one. */
+  isPast: boolean;
 }
 
 export interface FireCorrection<Time extends FiringTime> {
@@ -35,15 +31,20 @@ export interface FireCorrection<Time extends FiringTime> {
   kept: Map<Time, KnownFire>;
 }
 
-/** `endMs`: end of the newest bucket that was judged. `known` and `times` are in the order of time. */
+/**
+ * `known` and `times` are in the order of time. Buckets from `fromMs` on were judged again; `endMs` is the end of the
+ * newest one.
+ */
 export function correctFires<Time extends FiringTime>(
   known: readonly KnownFire[],
   times: readonly Time[],
+  fromMs: number,
   endMs: number,
 ): FireCorrection<Time> {
   const result: FireCorrection<Time> = { opened: [], closed: [], retracted: [], kept: new Map() };
   const openFire = known.find(({ toMs }) => toMs === null);
   for (const time of times) {
+    if (time.isPast) continue;
     const overlapping = known.filter((fire) => overlap(fire, time));
     const newest = overlapping.at(-1);
     if (newest === undefined) result.opened.push({ time, fromMs: time.fromMs });
@@ -64,7 +65,8 @@ export function correctFires<Time extends FiringTime>(
     result.closed.push({ fire: openFire.open, ...(end ?? { resolvedAtMs: toMs!, reason: reason! }) });
   }
   for (const fire of known) {
-    if (fire.toMs !== null && !times.some((time) => overlap(fire, time))) result.retracted.push(fire.id);
+    const isJudgedAgain = fire.toMs !== null && fire.toMs > fromMs;
+    if (isJudgedAgain && !times.some((time) => overlap(fire, time))) result.retracted.push(fire.id);
   }
   return result;
 }
@@ -87,20 +89,35 @@ export function stateBefore(rule: RuleState, bucketMs: number, throughMs: number
   const then = earlier[index];
   if (then === undefined) return undefined;
   const { state, sinceMs, fireId } = then;
+  // The flags do not matter: fires that go on keep those that they have.
   const fire = fireId === null ? null : { id: fireId, noticed: true, told: true };
   return { state, sinceMs, fire, ...(index === 0 ? {} : { earlier: earlier.slice(0, index) }) };
 }
 
-/** The fires of a rule that were open at `bucketMs` or began later, in the order of time. */
-export function knownFires(rule: RuleState, bucketMs: number, throughMs: number): KnownFire[] {
-  const { earlier = [], state, sinceMs, fire } = rule;
-  const states = [...earlier, { state, sinceMs, fireId: fire?.id ?? null }];
-  const fires = new Map<string, KnownFire>();
-  for (const [i, { fireId, sinceMs: atMs }] of states.entries()) {
-    if (fireId === null) continue;
-    const fromMs = fires.get(fireId)?.fromMs ?? (atMs > throughMs ? bucketMs : atMs);
-    const toMs = states[i + 1]?.sinceMs ?? null;
-    fires.set(fireId, { id: fireId, fromMs, toMs, open: toMs === null ? fire : null });
+/** The fires of a rule that are open or ended lately, in the order of time. */
+export function knownFires(rule: RuleState): KnownFire[] {
+  const { fire, fires = recentFires(rule) } = rule;
+  return fires.map((each) => ({ ...each, open: each.toMs === null ? fire : null }));
+}
+
+/** The open fire of a state that an earlier version stored, which has no list of fires. */
+function recentFires(rule: RuleState): RecentFire[] {
+  return rule.fire === null ? [] : [{ id: rule.fire.id, fromMs: firingSince(rule), toMs: null }];
+}
+
+/** The times before a state in which its rule fired. */
+export function pastTimes({ earlier = [], sinceMs, fire }: RuleState): (FiringTime & { id: string })[] {
+  const times: (FiringTime & { id: string })[] = [];
+  for (const [i, { fireId, sinceMs: fromMs }] of earlier.entries()) {
+    if (fireId === null || fireId === fire?.id) continue;
+    const toMs = earlier[i + 1]?.sinceMs ?? sinceMs;
+    times.push({ id: fireId, fromMs, toMs, reason: "recovered", isPast: true });
   }
-  return [...fires.values()].filter(({ toMs }) => toMs === null || toMs > bucketMs);
+  return times;
+}
+
+/** Since when the fire of a state has been open, as far as its earlier states tell. */
+export function firingSince({ earlier = [], sinceMs, fire }: RuleState): number {
+  const other = earlier.findLastIndex(({ fireId }) => fireId !== fire?.id);
+  return earlier[other + 1]?.sinceMs ?? sinceMs;
 }

@@ -82,8 +82,8 @@ export class Judge {
         const fromMs = Math.max(revisedMs, this.#firstOf(this.#adopted[name]!, throughMs));
         const then = stateBefore(state, fromMs, throughMs);
         if (then !== undefined) kept[name] = then;
-        const known = knownFires(state, fromMs, throughMs);
-        this.#rejudge({ key, labels, name, state, known, then, throughMs });
+        const known = knownFires(state);
+        this.#rejudge({ key, labels, name, state, known, start: then, fromMs, throughMs });
       }
       if (Object.keys(kept).length > 0 || this.#window.unlabelled) instances[key] = { labels, rules: kept };
     }
@@ -157,7 +157,16 @@ export class Judge {
     for (const { name } of isAgain ? this.#rules : []) {
       if (this.#rejudged.has(rejudgedKey(key, name))) continue;
       const throughMs = this.#againBeforeMs;
-      this.#rejudge({ key, labels, name, state: undefined, known: [], then: undefined, throughMs });
+      this.#rejudge({
+        key,
+        labels,
+        name,
+        state: undefined,
+        known: [],
+        start: undefined,
+        fromMs: throughMs,
+        throughMs,
+      });
     }
   }
 
@@ -213,8 +222,7 @@ export class Judge {
       this.#close(key, rule.name, fire, atMs, "recovered");
       fire = null;
     }
-    const earlier = this.#earlierOf(before);
-    const state: RuleState = { state: to, sinceMs: atMs, fire, ...(earlier.length === 0 ? {} : { earlier }) };
+    const state: RuleState = { state: to, sinceMs: atMs, fire, ...this.#recentOf(before, fire, atMs) };
     this.#set(key, { labels, rules: { ...instance.rules, [rule.name]: state } });
     // The first state of an instance is recorded as a transition only where it is firing.
     if (before === undefined && to !== "firing") return;
@@ -224,14 +232,28 @@ export class Judge {
     this.#record(key, { rule: rule.name, labels, from, to, atMs, decided, why, fireId });
   }
 
-  /** The states before the next one that buckets which may be judged again can find. */
-  #earlierOf(before: RuleState | undefined): EarlierState[] {
-    if (before === undefined) return [];
-    const { earlier = [], state, sinceMs, fire } = before;
-    const all = [...earlier, { state, sinceMs, fireId: fire?.id ?? null }];
+  /** The states before the next one, and the fires, that buckets which may be judged again can find. */
+  #recentOf(
+    before: RuleState | undefined,
+    fire: OpenFire | null,
+    atMs: number,
+  ): Pick<RuleState, "earlier" | "fires"> {
     const oldestMs = this.#window.oldestMs ?? 0;
-    const first = all.findLastIndex((each) => each.sinceMs <= oldestMs);
-    return all.slice(Math.max(0, first));
+    const all = before === undefined ? [] : [...(before.earlier ?? []), toEarlier(before)];
+    const earlier = all.slice(
+      Math.max(
+        0,
+        all.findLastIndex(({ sinceMs }) => sinceMs <= oldestMs),
+      ),
+    );
+    const known = before === undefined ? [] : knownFires(before);
+    const fires = known
+      .map(({ id, fromMs, toMs }) => ({ id, fromMs, toMs: toMs ?? (id === fire?.id ? null : atMs) }))
+      .filter(({ toMs }) => toMs === null || toMs > oldestMs);
+    if (fire !== null && !fires.some(({ id }) => id === fire.id)) {
+      fires.push({ id: fire.id, fromMs: atMs, toMs: null });
+    }
+    return { ...(earlier.length === 0 ? {} : { earlier }), ...(fires.length === 0 ? {} : { fires }) };
   }
 
   /** Remembers the first bucket that a rule judges. */
@@ -329,6 +351,10 @@ export class Judge {
     }
     return corrected;
   }
+}
+
+function toEarlier({ state, sinceMs, fire }: RuleState): EarlierState {
+  return { state, sinceMs, fireId: fire?.id ?? null };
 }
 
 function rejudgedKey(key: string, rule: string): string {

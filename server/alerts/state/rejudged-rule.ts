@@ -1,8 +1,8 @@
 /** A rule of one instance while it judges buckets again: what it found before, and what it finds now. */
 import type { ResolveReason } from "../../model/event.ts";
 import { stableId } from "../../model/stable-id.ts";
-import type { OpenFire, RuleState } from "./alert-state.ts";
-import { correctFires, type FiringTime, type KnownFire } from "./correction.ts";
+import type { OpenFire, RecentFire, RuleState } from "./alert-state.ts";
+import { correctFires, type FiringTime, firingSince, type KnownFire, pastTimes } from "./correction.ts";
 import type { ClosedFire, Fire } from "./fire.ts";
 import type { Transition } from "./judgement.ts";
 
@@ -14,11 +14,12 @@ export interface RejudgedParts {
   name: string;
   /** As it was before; undefined where the rule had not judged the instance. */
   state: RuleState | undefined;
-  /** Fires that were open when judging begins again, or began later. */
+  /** Fires that were open or ended lately. */
   known: readonly KnownFire[];
   /** The state with which judging begins again. */
-  then: RuleState | undefined;
-  /** End of the buckets that were judged before. */
+  start: RuleState | undefined;
+  /** Start of the first bucket that is judged again, and end of the last. */
+  fromMs: number;
   throughMs: number;
 }
 
@@ -45,24 +46,29 @@ export class RejudgedRule {
   readonly name: string;
   readonly transitions: Transition[] = [];
   readonly #before: RuleState | undefined;
+  readonly #fromMs: number;
   readonly #throughMs: number;
   readonly #known: readonly KnownFire[];
   readonly #times: Time[] = [];
 
-  constructor({ key, labels, name, state, known, then, throughMs }: RejudgedParts) {
+  constructor({ key, labels, name, state, known, start, fromMs, throughMs }: RejudgedParts) {
     this.key = key;
     this.labels = labels;
     this.name = name;
     this.#before = state;
     this.#known = known;
+    this.#fromMs = fromMs;
     this.#throughMs = throughMs;
-    if (then === undefined || then.fire === null) return;
-    const fromMs = Number.NEGATIVE_INFINITY;
-    this.#times.push({ id: then.fire.id, fire: undefined, fromMs, toMs: null, reason: null });
+    if (start === undefined) return;
+    for (const time of pastTimes(start)) this.#times.push({ ...time, fire: undefined });
+    if (start.fire === null) return;
+    const time = { fromMs: firingSince(start), toMs: null, reason: null, isPast: false };
+    this.#times.push({ id: start.fire.id, fire: undefined, ...time });
   }
 
   begin(fire: Fire): void {
-    this.#times.push({ id: fire.id, fire, fromMs: fire.firedAtMs, toMs: null, reason: null });
+    const time = { fromMs: fire.firedAtMs, toMs: null, reason: null, isPast: false };
+    this.#times.push({ id: fire.id, fire, ...time });
   }
 
   end(toMs: number, reason: ResolveReason): void {
@@ -74,7 +80,7 @@ export class RejudgedRule {
    * time by what the rule sees now.
    */
   finish(after: RuleState | undefined, endMs: number, makeFire: (fromMs: number) => Fire): Rejudged {
-    const { opened, closed, retracted, kept } = correctFires(this.#known, this.#times, endMs);
+    const { opened, closed, retracted, kept } = correctFires(this.#known, this.#times, this.#fromMs, endMs);
     const names = new Map<string, OpenFire>();
     for (const [{ id }, { id: keptId, open }] of kept) {
       names.set(id, open ?? { id: keptId, noticed: true, told: true });
@@ -89,10 +95,28 @@ export class RejudgedRule {
       names.set(time.id, open);
       if (time.toMs !== null) ended.push({ fire: open, resolvedAtMs: time.toMs, reason: time.reason! });
     }
-    const state = after && rename(after, names);
+    const recent = this.#recentFires(fires, ended, retracted);
+    const state = after && { ...rename(after, names), ...(recent.length === 0 ? {} : { fires: recent }) };
     const transitions = this.#newTransitions(after, endMs, names);
     const isChanged = fires.length + ended.length + retracted.length + transitions.length > 0;
     return { opened: fires, closed: ended, retracted, transitions, state, isChanged };
+  }
+
+  /** The fires as they are stored now. One that was taken back is none any more. */
+  #recentFires(
+    opened: readonly Fire[],
+    ended: readonly ClosedFire[],
+    retracted: readonly string[],
+  ): RecentFire[] {
+    const all = [
+      ...this.#known.map(({ id, fromMs, toMs }) => ({ id, fromMs, toMs })),
+      ...opened.map(({ id, firedAtMs }) => ({ id, fromMs: firedAtMs, toMs: null })),
+    ];
+    return all.flatMap((fire) => {
+      const end = ended.find((each) => each.fire.id === fire.id);
+      if (end?.reason === "corrected" || retracted.includes(fire.id)) return [];
+      return [{ ...fire, toMs: end?.resolvedAtMs ?? fire.toMs }];
+    });
   }
 
   /** The transitions that were not there before; one to the state that judging led to where it came about without. */
@@ -129,10 +153,12 @@ function markCorrected(fire: Fire, endMs: number): Fire {
 }
 
 /** Gives the fires of a state the ids under which they are stored. */
-function rename(state: RuleState, names: ReadonlyMap<string, OpenFire>): RuleState {
-  const { earlier, fire } = state;
+function rename(
+  { state, sinceMs, fire, earlier }: RuleState,
+  names: ReadonlyMap<string, OpenFire>,
+): RuleState {
   const named = {
-    ...state,
+    ...{ state, sinceMs },
     fire: fire === null ? null : (names.get(fire.id) ?? fire),
   };
   if (earlier === undefined) return named;

@@ -7,7 +7,8 @@ export type Cell = number | null;
 /** A bucket that may lack rows: what it holds, and what it may become by more rows. */
 export interface OpenCell {
   value: Cell;
-  mayRiseOnly: boolean;
+  /** How more rows move it. */
+  moves: "rises" | "falls" | "moves";
 }
 
 export interface Window {
@@ -74,12 +75,12 @@ const openStates = new Map<string, string>();
 
 /** A cell of each kind that it may become: missing, breaching, sound. */
 function possibleCells(
-  { value, mayRiseOnly }: OpenCell,
+  { value, moves }: OpenCell,
   { isBreach, thresholds }: Window & { thresholds: readonly number[] },
 ): Cell[] {
   const near = thresholds.flatMap((each) => [each - 1, each - 0.25, each, each + 0.25, each + 1]);
   const values = [-1e9, ...near, 1e9, ...(value === null ? [] : [value])].filter(
-    (each) => value === null || !mayRiseOnly || each >= value,
+    (each) => value === null || moves === "moves" || (moves === "rises" ? each >= value : each <= value),
   );
   const one = (isWanted: boolean) => values.filter((each) => isBreach(each) === isWanted).slice(0, 1);
   return [...(value === null ? [null] : []), ...one(true), ...one(false)];
@@ -138,7 +139,7 @@ export function naiveFires(
   let lastDataMs: number | null = null;
   for (let atMs = firstMs - window * bucketMs; atMs < endMs; atMs += bucketMs) {
     const value = series.valueAt(atMs);
-    cells.push(isLost(atMs) ? { value, mayRiseOnly: false } : value);
+    cells.push(isLost(atMs) ? { value, moves: "moves" } : value);
     if (value !== null) lastDataMs = atMs + bucketMs;
     if (atMs < firstMs - bucketMs || lastDataMs === null) continue;
     for (const rule of alert.timeseries.evaluationRules) {

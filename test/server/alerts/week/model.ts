@@ -206,7 +206,7 @@ export class ModelAlert {
       .map((ms) => [ms, shared.cell(labels, ms)] as const);
     const before = instance.rules.get(rule.name);
     const state = naiveOpenState(
-      seen.map(([ms, value]) => (shared.isLost(ms) ? { value, mayRiseOnly: false } : value)),
+      seen.map(([ms, value]) => (shared.isLost(ms) ? { value, moves: "moves" } : value)),
       window,
       before?.state ?? "noData",
     );
