@@ -10,7 +10,7 @@ import type { AlertEvent } from "../model/event.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { InvestigationRequests } from "./investigation-requests.ts";
-import { defaultDelayMs, defaultLateRowsMs, defaultRetryWaitMs } from "./limits.ts";
+import { defaultDelayMs, defaultHistoryAgeMs, defaultLateRowsMs, defaultRetryWaitMs } from "./limits.ts";
 import { QueryPlans } from "./query/query-shape.ts";
 import { SharedScans } from "./query/shared-scans.ts";
 import { withId } from "./state/alert-definition.ts";
@@ -32,6 +32,7 @@ export interface AlertTiming {
   signalDelaysMs?: Partial<Record<Signal, number>>;
   lateRowsMs?: number;
   retryWaitMs?: number;
+  historyAgeMs?: number;
 }
 
 export interface AlertingOptions {
@@ -122,6 +123,7 @@ export class Alerting {
       signalDelaysMs: timing.signalDelaysMs ?? {},
       lateRowsMs: timing.lateRowsMs ?? defaultLateRowsMs,
       retryWaitMs: timing.retryWaitMs ?? defaultRetryWaitMs,
+      historyAgeMs: timing.historyAgeMs ?? defaultHistoryAgeMs,
       aliveMark: options.aliveMark,
       metrics,
       log,

@@ -69,7 +69,7 @@ export class StepCommit {
       else
         all.push(
           records.stateChange(alertId, decision.state),
-          ...records.historyChanges(alertId, step.transitions),
+          ...records.history.append(alertId, step.transitions, nowMs),
         );
       firstSeen.push(...decision.noticed.map((fire) => ({ fire, alert })));
       return decision.state;

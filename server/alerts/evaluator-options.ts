@@ -38,6 +38,8 @@ export interface EvaluatorOptions extends StepCommitOptions {
   lateRowsMs: number;
   /** How long after a downtime rows are awaited that senders repeat. */
   retryWaitMs: number;
+  /** How long transitions are kept. */
+  historyAgeMs: number;
   /** A faster sign of life than that in the state. */
   aliveMark: AliveMark | undefined;
   arrivals: Arrivals;

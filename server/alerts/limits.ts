@@ -55,8 +55,19 @@ export const aliveGapMsMax = minute;
 export const downtimesMax = 1_000;
 /** Downtimes are kept as long as buckets that they overlap may still be judged. */
 export const downtimeAgeMsMax = 48 * hour;
-/** Transitions in the history of one alert. */
-export const historyMax = 200;
+/** How long transitions are kept where nothing else is said. */
+export const defaultHistoryAgeMs = 30 * 24 * hour;
+/** Transitions in one record of a history: some 20 kilobytes, written with each transition. */
+export const historySegmentRows = 50;
+/** Transitions of one alert that are kept: one a minute for a day and a half. */
+export const historyRowsMax = 2_000;
+/** Full records of the histories of all alerts: 200,000 transitions, at most some 80 megabytes of memory. */
+export const historySegmentsMax = 4_000;
+/** Histories are looked through this often for what is too old or too much. */
+export const historySweepEveryMs = hour;
+/** Transitions on one page of a history. */
+export const historyPageDefault = 200;
+export const historyPageMax = 1_000;
 /** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
 /** Points that are stored with a fire to explain it: an hour of minutes, in some hundred bytes to one kilobyte. */

@@ -234,7 +234,7 @@ export class QueryGroup<Member extends GroupMember> {
 }
 
 /** The longest wait of the signals that a query reads. */
-function signalDelayMs(signals: readonly Signal[], { delayMs, signalDelaysMs }: Delays): number {
+export function signalDelayMs(signals: readonly Signal[], { delayMs, signalDelaysMs }: Delays): number {
   return Math.max(0, ...signals.map((signal) => signalDelaysMs[signal] ?? delayMs));
 }
 

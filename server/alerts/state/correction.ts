@@ -61,11 +61,13 @@ export function correctFires<Time extends FiringTime>(
   } else if (openFire?.open) {
     const ended = times.findLast((time) => overlap(openFire, time));
     const { toMs = null, reason = null } = ended ?? {};
-    const end = toMs === null ? { resolvedAtMs: endMs, reason: "corrected" as const } : undefined;
-    result.closed.push({ fire: openFire.open, ...(end ?? { resolvedAtMs: toMs!, reason: reason! }) });
+    // Whether a fire should have begun is decided where its first bucket is judged again.
+    const isUncalledFor = toMs === null && openFire.fromMs > fromMs;
+    const why = isUncalledFor ? "corrected" : (reason ?? "recovered");
+    result.closed.push({ fire: openFire.open, resolvedAtMs: toMs ?? endMs, reason: why });
   }
   for (const fire of known) {
-    const isJudgedAgain = fire.toMs !== null && fire.toMs > fromMs;
+    const isJudgedAgain = fire.toMs !== null && fire.fromMs > fromMs;
     if (isJudgedAgain && !times.some((time) => overlap(fire, time))) result.retracted.push(fire.id);
   }
   return result;

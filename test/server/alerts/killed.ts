@@ -34,6 +34,7 @@ const evaluator = new Evaluator({
   subscribers: [outbox],
   delayMs: 30_000,
   signalDelaysMs: {},
+  historyAgeMs: 30 * 24 * 3_600_000,
   lateRowsMs: 0,
   retryWaitMs: 0,
   aliveMark: undefined,

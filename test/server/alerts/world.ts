@@ -70,6 +70,7 @@ export class World {
       silencedBy: ({ labels }) => [...this.silenced].find((name) => labels.name === name),
       delayMs,
       signalDelaysMs: {},
+      historyAgeMs: 30 * 24 * 3_600_000,
       lateRowsMs: 0,
       retryWaitMs: 0,
       aliveMark: undefined,

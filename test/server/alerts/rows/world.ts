@@ -68,7 +68,15 @@ export class RowsWorld {
     this.#process = state;
     const effects = { count: "raise", max: "raise", min: "lower", avg: "change" } as const;
     this.evaluator = new Evaluator({
-      ...{ state, delayMs, retryWaitMs, lateRowsMs, signalDelaysMs: {}, metrics: this.metrics },
+      ...{
+        state,
+        delayMs,
+        retryWaitMs,
+        lateRowsMs,
+        signalDelaysMs: {},
+        historyAgeMs: 30 * 24 * 3_600_000,
+        metrics: this.metrics,
+      },
       now: () => this.nowMs,
       log: () => undefined,
       silencedBy: () => undefined,

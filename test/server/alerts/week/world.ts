@@ -196,6 +196,7 @@ export class WeekWorld {
         silencedBy,
         delayMs,
         signalDelaysMs: {},
+        historyAgeMs: 30 * 24 * 3_600_000,
         lateRowsMs: 0,
         retryWaitMs: 0,
         aliveMark: {
