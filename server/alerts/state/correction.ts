@@ -31,15 +31,21 @@ export interface FireCorrection<Time extends FiringTime> {
   kept: Map<Time, KnownFire>;
 }
 
-/**
- * `known` and `times` are in the order of time. Buckets from `fromMs` on were judged again; `endMs` is the end of the
- * newest one.
- */
+/** The time that is compared. */
+export interface CorrectedTime {
+  /** Since when all times in which the rule fired are known: a fire that began before had its reason. */
+  knownSinceMs: number;
+  /** Start of the first bucket that was judged again. */
+  fromMs: number;
+  /** End of the newest bucket. */
+  endMs: number;
+}
+
+/** `known` and `times` are in the order of time. */
 export function correctFires<Time extends FiringTime>(
   known: readonly KnownFire[],
   times: readonly Time[],
-  fromMs: number,
-  endMs: number,
+  { knownSinceMs, fromMs, endMs }: CorrectedTime,
 ): FireCorrection<Time> {
   const result: FireCorrection<Time> = { opened: [], closed: [], retracted: [], kept: new Map() };
   const openFire = known.find(({ toMs }) => toMs === null);
@@ -61,13 +67,12 @@ export function correctFires<Time extends FiringTime>(
   } else if (openFire?.open) {
     const ended = times.findLast((time) => overlap(openFire, time));
     const { toMs = null, reason = null } = ended ?? {};
-    // Whether a fire should have begun is decided where its first bucket is judged again.
-    const isUncalledFor = toMs === null && openFire.fromMs > fromMs;
+    const isUncalledFor = toMs === null && openFire.fromMs >= knownSinceMs;
     const why = isUncalledFor ? "corrected" : (reason ?? "recovered");
     result.closed.push({ fire: openFire.open, resolvedAtMs: toMs ?? endMs, reason: why });
   }
   for (const fire of known) {
-    const isJudgedAgain = fire.toMs !== null && fire.fromMs > fromMs;
+    const isJudgedAgain = fire.toMs !== null && fire.toMs > fromMs && fire.fromMs >= knownSinceMs;
     if (isJudgedAgain && !times.some((time) => overlap(fire, time))) result.retracted.push(fire.id);
   }
   return result;

@@ -47,6 +47,7 @@ export class RejudgedRule {
   readonly transitions: Transition[] = [];
   readonly #before: RuleState | undefined;
   readonly #fromMs: number;
+  readonly #knownSinceMs: number;
   readonly #throughMs: number;
   readonly #known: readonly KnownFire[];
   readonly #times: Time[] = [];
@@ -59,6 +60,7 @@ export class RejudgedRule {
     this.#known = known;
     this.#fromMs = fromMs;
     this.#throughMs = throughMs;
+    this.#knownSinceMs = start === undefined ? fromMs : (start.earlier?.[0] ?? start).sinceMs;
     if (start === undefined) return;
     for (const time of pastTimes(start)) this.#times.push({ ...time, fire: undefined });
     if (start.fire === null) return;
@@ -80,7 +82,11 @@ export class RejudgedRule {
    * time by what the rule sees now.
    */
   finish(after: RuleState | undefined, endMs: number, makeFire: (fromMs: number) => Fire): Rejudged {
-    const { opened, closed, retracted, kept } = correctFires(this.#known, this.#times, this.#fromMs, endMs);
+    const { opened, closed, retracted, kept } = correctFires(this.#known, this.#times, {
+      knownSinceMs: this.#knownSinceMs,
+      fromMs: this.#fromMs,
+      endMs,
+    });
     const names = new Map<string, OpenFire>();
     for (const [{ id }, { id: keptId, open }] of kept) {
       names.set(id, open ?? { id: keptId, noticed: true, told: true });

@@ -13,6 +13,8 @@ import { Disk } from "./disk.ts";
 interface Point {
   value: number;
   arrivedMs: number;
+  /** What the bucket has from a later time on. */
+  later?: Point;
 }
 
 export interface WorldSeries {
@@ -118,6 +120,20 @@ export class World {
     one.points.set(bucketMs, { value, arrivedMs });
   }
 
+  /** Rows that arrive later give a point that is there another value. */
+  replace(
+    query: string,
+    labels: Record<string, string>,
+    bucketMs: number,
+    value: number,
+    arrivedMs: number,
+  ): void {
+    const one = this.series
+      .get(query)!
+      .find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))!;
+    one.points.get(bucketMs)!.later = { value, arrivedMs };
+  }
+
   messages(): EventMessage<AlertEvent>[] {
     return this.state.list("sent").map(({ value }) => value as unknown as EventMessage<AlertEvent>);
   }
@@ -145,8 +161,8 @@ export class World {
 
   #oldestSince(positionMs: number): number | undefined {
     const all = [...this.series.values()].flat().flatMap(({ points }) => [...points]);
-    const times = all.flatMap(([bucketMs, { arrivedMs }]) =>
-      arrivedMs > positionMs && arrivedMs <= this.nowMs ? [bucketMs] : [],
+    const times = all.flatMap(([bucketMs, { arrivedMs, later }]) =>
+      [arrivedMs, later?.arrivedMs ?? 0].some((ms) => ms > positionMs && ms <= this.nowMs) ? [bucketMs] : [],
     );
     return times.length === 0 ? undefined : Math.min(...times);
   }
@@ -159,7 +175,9 @@ export class World {
       const seen: [number, number][] = [];
       const widthMs = asked.bucketSeconds * 1000;
       for (let bucketMs = asked.startMs; bucketMs <= asked.endMs; bucketMs += widthMs) {
-        const point = points.get(bucketMs);
+        const first = points.get(bucketMs);
+        const isReplaced = first?.later !== undefined && first.later.arrivedMs <= this.nowMs;
+        const point = isReplaced ? first.later : first;
         if (point !== undefined && point.arrivedMs <= this.nowMs) seen.push([bucketMs, point.value]);
       }
       if (seen.length > 0) found.push({ labels, points: seen });
