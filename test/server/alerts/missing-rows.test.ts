@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { AliveFile } from "../../../server/alerts/alive-file.ts";
 import { shapeOf } from "../../../server/alerts/query/query-shape.ts";
 import { Downtime } from "../../../server/alerts/state/downtime.ts";
+import { awaitRows } from "../../../server/alerts/state/incomplete-buckets.ts";
 import { verdictState } from "../../../server/alerts/state/verdict.ts";
 import { Disk } from "./disk.ts";
 import { naiveOpenState, windowOf } from "./naive.ts";
@@ -78,6 +79,31 @@ test(`a verdict with open buckets is what all that they may become lead to (SVC_
     ),
     { seed, numRuns: 2_000 },
   );
+});
+
+test("rows are awaited after a downtime, longer where another one interrupts the wait, and not for ever", () => {
+  const until = (effect: "raise", spillsOver: boolean, startMs: number, ...gaps: [number, number][]) => {
+    const awaited = {
+      ...{ bucketMs: 60_000, delayMs: 30_000, retryWaitMs: 300_000, effect, spillsOver },
+      gaps: (fromMs: number, toMs: number) => gaps.filter(([from, to]) => from < toMs && to > fromMs),
+    };
+    const found = awaitRows(startMs, awaited);
+    return found === undefined ? undefined : [found.effect, found.untilMs! / 1_000];
+  };
+  expect(until("raise", false, 0, [50_000, 55_000])).toEqual(["raise", 355]);
+  // Rows may not have been sent yet when the downtime began.
+  expect(until("raise", false, 0, [89_000, 95_000])).toEqual(["raise", 395]);
+  expect(until("raise", false, 0, [91_000, 95_000])).toBeUndefined();
+  expect(until("raise", false, 0, [50_000, 55_000], [350_000, 360_000], [659_000, 700_000])).toEqual([
+    "raise",
+    1_000,
+  ]);
+  expect(until("raise", false, 0, [50_000, 55_000], [356_000, 360_000])).toEqual(["raise", 355]);
+  const endless = Array.from({ length: 100 }, (_, i): [number, number] => [i * 100_000, i * 100_000 + 1_000]);
+  expect(until("raise", false, 0, ...endless)).toEqual(["raise", 1 + 12 * 300]);
+  // Increases over the gap count in the bucket behind it.
+  expect(until("raise", true, 60_000, [50_000, 55_000])).toEqual(["change", 355]);
+  expect(until("raise", true, 0, [50_000, 70_000])).toEqual(["raise", 370]);
 });
 
 test("the file of signs of life survives its process, and a damaged one counts as none", () => {
