@@ -148,12 +148,12 @@ export class QueryEvaluation {
     const { bucketMs, window } = group;
     const awaited = this.#awaitedRows(group);
     const known = new Map(window?.incomplete?.map((each) => [each.bucketMs, each]));
-    const judged = new Set(window?.buckets);
     const found = new Map<number, IncompleteBucket>();
     const due: IncompleteBucket[] = [];
     const firstMs = Math.min(fromMs, window?.buckets[0] ?? fromMs);
     if (known.size === 0 && awaited.gaps(firstMs - bucketMs, toMs + awaited.delayMs).length === 0)
       return found;
+    const judged = new Set(window?.buckets);
     for (let startMs = firstMs; startMs < toMs; startMs += bucketMs) {
       const was = known.get(startMs);
       // A bucket of the window that was complete stays so.

@@ -36,17 +36,20 @@ interface Segment {
   id: string;
   /** Time of the first transition, or one more than that of the segment before. */
   fromMs: number;
-  /** The oldest first. */
-  transitions: readonly Transition[];
+  /** The oldest first. Parsed when they are first read; none where the segment is not stored. */
+  read(): readonly Transition[];
 }
 
 export class TransitionHistory {
   readonly #state: State;
   readonly #ageMs: number;
+  /** Ids of the segments of each alert, the oldest first. Some may not be stored, since a commit failed. */
+  readonly #ids = new Map<string, string[]>();
 
   constructor(state: State, ageMs: number) {
     this.#state = state;
     this.#ageMs = ageMs;
+    for (const { id } of state.list(table)) this.#idsOf(id.slice(0, id.lastIndexOf("/"))).push(id);
   }
 
   /** Segments of all alerts. */
@@ -60,8 +63,9 @@ export class TransitionHistory {
     const keptFromMs = Math.max(nowMs - this.#ageMs, isFull(segments) ? segments[0]!.fromMs : 0);
     const found: HistoryPage = { transitions: [], keptFromMs };
     let [beforeMs, before] = readCursor(query.cursor);
-    for (const { fromMs, transitions } of segments.toReversed()) {
+    for (const { fromMs, read } of segments.toReversed()) {
       if (fromMs > beforeMs) continue;
+      const transitions = read();
       if (fromMs < beforeMs) before = transitions.length;
       for (let i = Math.min(before, transitions.length) - 1; i >= 0; i--) {
         const transition = transitions[i]!;
@@ -77,25 +81,30 @@ export class TransitionHistory {
   /** The changes that append transitions, which come the oldest first, and delete what is too old or too much. */
   append(alertId: string, transitions: readonly Transition[], nowMs: number): StateChange[] {
     if (transitions.length === 0) return [];
-    const segments = this.#segments(alertId);
+    const segments = this.#segments(alertId).filter(({ read }) => read().length > 0);
     const last = segments.at(-1);
     const appended: Segment[] = [];
     let rest = [...transitions];
-    if (last !== undefined && last.transitions.length < historySegmentRows && last.id !== "") {
-      const taken = rest.splice(0, historySegmentRows - last.transitions.length);
-      appended.push({ ...last, transitions: [...last.transitions, ...taken] });
+    const room = last === undefined || last.id === "" ? 0 : historySegmentRows - last.read().length;
+    if (last !== undefined && room > 0) {
+      const filled = [...last.read(), ...rest.splice(0, room)];
+      appended.push({ ...last, read: () => filled });
     }
     let lastMs = last?.fromMs ?? 0;
     while (rest.length > 0) {
       lastMs = Math.max(lastMs + 1, rest[0]!.atMs);
-      const id = segmentId(alertId, lastMs);
-      appended.push({ id, fromMs: lastMs, transitions: rest.slice(0, historySegmentRows) });
+      const taken = rest.slice(0, historySegmentRows);
+      appended.push({ id: segmentId(alertId, lastMs), fromMs: lastMs, read: () => taken });
       rest = rest.slice(historySegmentRows);
     }
     const all = [...segments.filter(({ id }) => !appended.some((each) => each.id === id)), ...appended];
+    this.#ids.set(
+      alertId,
+      all.flatMap(({ id }) => (id === "" ? [] : [id])),
+    );
     const excess = this.#excess(all, nowMs);
     return [
-      ...appended.filter((each) => !excess.includes(each)).map(({ id, transitions: of }) => change(id, of)),
+      ...appended.filter((each) => !excess.includes(each)).map(({ id, read }) => change(id, read())),
       ...excess.filter((each) => !appended.includes(each)).map((each) => removalOf(alertId, each)),
     ];
   }
@@ -126,8 +135,7 @@ export class TransitionHistory {
     const keptFromMs = nowMs - this.#ageMs;
     const most = historyRowsMax / historySegmentRows;
     return segments.filter((segment, i) => {
-      const newest = segment.transitions.at(-1)?.atMs ?? 0;
-      const isOld = segment.fromMs < keptFromMs && newest < keptFromMs;
+      const isOld = segment.fromMs < keptFromMs && (segment.read().at(-1)?.atMs ?? 0) < keptFromMs;
       return isOld || i < segments.length - most;
     });
   }
@@ -136,38 +144,23 @@ export class TransitionHistory {
   #segments(alertId: string): Segment[] {
     const old = (this.#state.get(oldTable, alertId) ?? []) as unknown as readonly Transition[];
     const oldest: Segment[] =
-      old.length === 0 ? [] : [{ id: "", fromMs: old.at(-1)!.atMs, transitions: old.toReversed() }];
-    const entries = this.#state.list(table);
-    const prefix = `${alertId}/`;
-    let at = findPlace(entries, prefix);
-    const found: Segment[] = [];
-    for (; entries[at]?.id.startsWith(prefix); at++) {
-      const { id, value } = entries[at]!;
-      // Another alert's id may begin with this one and a slash.
-      if (!/^\d{15}$/.test(id.slice(prefix.length))) continue;
-      found.push({
-        id,
-        fromMs: Number(id.slice(prefix.length)),
-        transitions: value as unknown as readonly Transition[],
-      });
-    }
-    return [...oldest, ...found];
+      old.length === 0 ? [] : [{ id: "", fromMs: old.at(-1)!.atMs, read: () => old.toReversed() }];
+    const others = this.#idsOf(alertId).map((id): Segment => {
+      const read = () => (this.#state.get(table, id) ?? []) as unknown as readonly Transition[];
+      return { id, fromMs: Number(id.slice(id.lastIndexOf("/") + 1)), read };
+    });
+    return [...oldest, ...others];
+  }
+
+  #idsOf(alertId: string): string[] {
+    const ids = this.#ids.get(alertId) ?? [];
+    this.#ids.set(alertId, ids);
+    return ids;
   }
 }
 
 function isFull(segments: readonly Segment[]): boolean {
   return segments.length >= historyRowsMax / historySegmentRows;
-}
-
-/** Index of the first entry whose id is not less. */
-function findPlace(entries: readonly { id: string }[], id: string): number {
-  let [from, to] = [0, entries.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (entries[middle]!.id < id) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }
 
 function segmentId(alertId: string, fromMs: number): string {
