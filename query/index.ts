@@ -78,7 +78,7 @@ export { type Explanation, printExplanation } from "./plan/explanation.ts";
 export { fieldOf } from "./plan/field.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";
 export { type PlanOptions, planLogs, planSearch, type SearchPlan } from "./plan/search-plan.ts";
-export { isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";
+export { type Constant, isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";
 export { planTimeseries } from "./plan/timeseries-plan.ts";
 export { type AroundQuery, queryAround, type Surroundings } from "./search/around.ts";
 export { writeRowId } from "./search/cursor.ts";

@@ -6,7 +6,6 @@ import { checkInput } from "../api/validation.ts";
 import { alertShape, checkAlert } from "../model/alert.ts";
 import { strictObject } from "../model/schema.ts";
 import { shapeOf } from "./query/query-shape.ts";
-import type { Transition } from "./state/advance.ts";
 import {
   type AlertDefinition,
   bucketMsOf,
@@ -16,6 +15,7 @@ import {
 } from "./state/alert-definition.ts";
 import { instanceKey, worstState } from "./state/alert-state.ts";
 import { runDry } from "./state/dry-run.ts";
+import type { Transition } from "./state/judgement.ts";
 import type { ReadSeries } from "./state/read-series.ts";
 
 const labelsShape = z.record(z.string(), z.string());

@@ -1,7 +1,7 @@
 /** Alerting of one server: keeps the evaluator in step with the configured alerts, and gives its queries the store. */
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
-import { type State, type Store, Turns } from "../../engine/index.ts";
-import { queryTimeseries, type SeriesStore } from "../../query/index.ts";
+import { type Signal, type State, type Store, Turns } from "../../engine/index.ts";
+import { queryTimeseries, type SeriesStore, type TimeseriesPlan } from "../../query/index.ts";
 import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Alert } from "../model/alert.ts";
@@ -10,11 +10,12 @@ import { Evaluator } from "./evaluator.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { InvestigationRequests } from "./investigation-requests.ts";
-import { defaultDelayMs } from "./limits.ts";
+import { defaultDelayMs, defaultHistoryAgeMs, defaultLateRowsMs, defaultRetryWaitMs } from "./limits.ts";
 import { QueryPlans } from "./query/query-shape.ts";
 import { SharedScans } from "./query/shared-scans.ts";
 import { Repeats, type RepeatsOptions } from "./repeats.ts";
 import { withId } from "./state/alert-definition.ts";
+import type { AliveMark } from "./state/downtime.ts";
 
 /** Access to the alerts that are configured now. */
 interface AlertSources {
@@ -24,6 +25,15 @@ interface AlertSources {
    */
   alerts: () => readonly { id: string; value: { value: Alert; revision: string; updatedBy: Caller } }[];
   alertCount: () => number;
+}
+
+/** How long evaluation waits for rows, and how far back it judges again. Absent: the defaults of `limits.ts`. */
+export interface AlertTiming {
+  delayMs?: number;
+  signalDelaysMs?: Partial<Record<Signal, number>>;
+  lateRowsMs?: number;
+  retryWaitMs?: number;
+  historyAgeMs?: number;
 }
 
 export interface AlertingOptions {
@@ -44,6 +54,8 @@ export interface AlertingOptions {
    */
   storeFor: (store: SearchableStore, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
+  timing?: AlertTiming | undefined;
+  aliveMark?: AliveMark;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -73,12 +85,15 @@ export class Alerting {
   #isClosed = false;
 
   constructor(options: AlertingOptions) {
-    const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
+    const { state, metrics, now, log, store, timing = {}, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
     const scans = new SharedScans(store, metrics);
     this.#scans = scans;
     this.investigationRequests = new InvestigationRequests(state);
     const plans = new QueryPlans();
+    // Scans with row-level filters are shared, too: equal scans have equal filters.
+    const storeOf = ({ readsAs }: { readsAs: string }) =>
+      options.storeFor(scans, this.#callers.get(readsAs)!);
     this.evaluator = new Evaluator({
       state,
       now,
@@ -94,14 +109,26 @@ export class Alerting {
         },
       },
       query: async (request, abort) => {
-        // Scans with row-level filters are shared, too: equal scans have equal filters.
-        const scoped = options.storeFor(scans, this.#callers.get(request.readsAs)!);
         const planned = { ...request, plan: plans.planOf(request.query) };
-        return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
+        return (await queryTimeseries(storeOf(request), planned, { abort, memoryBytes })).series;
+      },
+      bucketsWithRows: async (request, abort) => {
+        const found = new Set<number>();
+        for (const plan of scanPlans(plans.planOf(request.query))) {
+          const search = { ...request, plan };
+          const { series } = await queryTimeseries(storeOf(request), search, { abort, memoryBytes });
+          for (const { points } of series) for (const [bucketMs] of points) found.add(bucketMs);
+        }
+        return [...found];
       },
       subscribers: [this.investigationRequests, ...options.subscribers],
       ...options.holds,
-      delayMs: defaultDelayMs,
+      delayMs: timing.delayMs ?? defaultDelayMs,
+      signalDelaysMs: timing.signalDelaysMs ?? {},
+      lateRowsMs: timing.lateRowsMs ?? defaultLateRowsMs,
+      retryWaitMs: timing.retryWaitMs ?? defaultRetryWaitMs,
+      historyAgeMs: timing.historyAgeMs ?? defaultHistoryAgeMs,
+      aliveMark: options.aliveMark,
       metrics,
       log,
     });
@@ -226,4 +253,12 @@ export class Alerting {
       throw error;
     }
   }
+}
+
+/** A plan for each scan of a plan, which gives the series of that scan as they are read. */
+function scanPlans({ scans }: TimeseriesPlan): TimeseriesPlan[] {
+  return scans.map((scan) => ({
+    ...{ scans: [scan], names: [], warnings: [] },
+    series: { kind: "scan", scan: 0, aggregate: 0, perSecond: false },
+  }));
 }

@@ -6,10 +6,10 @@ import type { RoutedAction } from "../model/notification-route.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { applyNotificationPolicy } from "./notification-policy.ts";
 import type { AlertRecords } from "./records.ts";
-import type { Advance } from "./state/advance.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
+import type { Advance } from "./state/judgement.ts";
 
 export interface StepCommitOptions {
   state: State;
@@ -24,8 +24,10 @@ export interface StepCommitOptions {
   delayMs: number;
 }
 
-export interface AlertStep extends Pick<Advance, "opened" | "closed" | "transitions"> {
+export interface AlertStep extends Omit<Advance, "state"> {
   alertId: string;
+  /** The wait for late data: how long rows may take to arrive. */
+  delayMs: number;
   /** Undefined for a deleted alert. */
   alert: AlertDefinition | undefined;
   /** Undefined for a deleted alert. */
@@ -50,7 +52,7 @@ export class StepCommit {
     isHead: boolean,
     changes: readonly StateChange[],
   ): Promise<(AlertState | undefined)[]> {
-    const { delayMs, subscribers, silencedBy, actionsFor, state } = this.#options;
+    const { subscribers, silencedBy, actionsFor, state } = this.#options;
     const nowMs = this.#options.now();
     const records = this.#records;
     const all: StateChange[] = [...changes];
@@ -60,7 +62,7 @@ export class StepCommit {
     const openFires = () => [...records.openFires(), ...steps.flatMap(({ opened }) => opened)];
     const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
-      const { alertId, alert } = step;
+      const { alertId, alert, delayMs } = step;
       const decision = applyNotificationPolicy(alert, step.state, step, {
         nowMs,
         delayMs,
@@ -70,13 +72,14 @@ export class StepCommit {
         actionsFor,
       });
       messages.push(...decision.messages);
-      all.push(...records.fireChanges(decision.fires));
-      fires.push(...decision.fires);
+      const changed = [...decision.fires, ...retractedFires(step, records)];
+      all.push(...records.fireChanges(changed));
+      fires.push(...changed);
       if (decision.state === undefined) all.push(...records.removal(alertId));
       else
         all.push(
           records.stateChange(alertId, decision.state),
-          ...records.historyChanges(alertId, step.transitions),
+          ...records.history.append(alertId, step.transitions, nowMs),
         );
       firstSeen.push(...decision.noticed.map((fire) => ({ fire, alert })));
       return decision.state;
@@ -87,4 +90,12 @@ export class StepCommit {
     for (const each of prepared) each.stored();
     return states;
   }
+}
+
+/** Ended fires that should not have been. Whoever was notified of one knows that it has ended. */
+function retractedFires({ retracted }: AlertStep, records: AlertRecords): Fire[] {
+  return retracted.flatMap((id) => {
+    const fire = records.fire(id);
+    return fire === undefined ? [] : [{ ...fire, reason: "corrected" as const }];
+  });
 }

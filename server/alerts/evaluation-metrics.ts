@@ -7,6 +7,8 @@ export class EvaluationMetrics {
   readonly evaluations: Counter;
   readonly missed: Counter;
   readonly lateBuckets: Counter;
+  readonly beyondWindow: Counter;
+  readonly corrections: Counter;
   readonly queries: Counter;
   readonly querySeconds: Histogram;
   readonly evaluationSeconds: Histogram;
@@ -19,6 +21,14 @@ export class EvaluationMetrics {
     this.lateBuckets = count(
       "late_buckets",
       "Judged buckets that read otherwise later: rows came after the delay.",
+    );
+    this.beyondWindow = count(
+      "rows_beyond_window",
+      "Readings of alerts before which rows of their signals came that are too old to judge anything again.",
+    );
+    this.corrections = count(
+      "corrections",
+      "Fires that rows which came late demanded (fired), or took back (corrected).",
     );
     this.queries = count("queries", "Queries of evaluations: one serves all alerts that ask the same.");
     this.transitions = count("transitions", "Changes of state, by the new state.");

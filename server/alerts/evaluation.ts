@@ -16,10 +16,23 @@ import type { AlertRecords } from "./records.ts";
 import { type Advanced, advance } from "./state/advance.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Downtime } from "./state/downtime.ts";
-import { newestCompleteMs } from "./state/evaluation-schedule.ts";
-import { countLateBuckets, countMissedBuckets } from "./state/lateness.ts";
+import { floorTo, newestCompleteMs } from "./state/evaluation-schedule.ts";
+import { type AwaitedRows, awaitRows, isCompleted } from "./state/incomplete-buckets.ts";
+import { countMissedBuckets } from "./state/lateness.ts";
+import type { IncompleteBucket } from "./state/missing-rows.ts";
 import type { QueryReading } from "./state/read-series.ts";
 import type { Window } from "./state/window.ts";
+
+interface TimedReading extends QueryReading {
+  queryMs: number;
+}
+
+interface EvaluationTime {
+  headEndMs: number;
+  nowMs: number;
+  /** Buckets of the window were read again. */
+  isRevising: boolean;
+}
 
 interface EvaluationParts {
   options: EvaluatorOptions;
@@ -55,8 +68,7 @@ export class QueryEvaluation {
     try {
       headEndMs = await this.#headOf(group, nowMs);
       group.rewind(headEndMs, nowMs);
-      const range = group.nextRange(headEndMs);
-      if (range !== undefined) await this.#evaluateRange(group, range, headEndMs, nowMs);
+      await this.#evaluateNext(group, headEndMs, nowMs);
     } catch (error) {
       if (this.#isClosed) return;
       this.#recordFailure(group, error, performance.now() - begunMs, nowMs);
@@ -69,35 +81,121 @@ export class QueryEvaluation {
 
   /** Returns the end of the newest complete bucket. The query is planned when it is first evaluated. */
   async #headOf(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<number> {
-    const { delayMs, shapeOf } = this.#parts.options;
+    const { options } = this.#parts;
     if (group.shape === undefined) await this.#planning.wait();
-    return newestCompleteMs(group.prepare(shapeOf, delayMs), nowMs);
+    return newestCompleteMs(group.prepare(options.shapeOf, options).schedule, nowMs);
   }
 
-  async #evaluateRange(
-    group: QueryGroup<EvaluatedAlert>,
-    range: BucketRange,
-    headEndMs: number,
-    nowMs: number,
-  ): Promise<void> {
-    const { downtime } = this.#parts;
-    const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
-    const { unlabelled, signals } = group.shape!;
-    const { arrivals } = this.#parts.options;
+  async #evaluateNext(group: QueryGroup<EvaluatedAlert>, headEndMs: number, nowMs: number): Promise<void> {
+    const { arrivals, lateRowsMs } = this.#parts.options;
+    const oldestMs = this.#oldestArrivedMs(group);
+    const comparedFromMs = group.comparedFromMs(oldestMs, nowMs);
+    // Without anything to judge again, late rows are counted when the next bucket is read.
+    const isRevising = comparedFromMs !== undefined && (lateRowsMs > 0 || group.isAwaiting());
+    const range = group.nextRange(headEndMs, isRevising);
+    if (range === undefined) return;
     // Taken before the query runs, so that rows which arrive meanwhile count as unread.
     const arrived = arrivals.position();
-    const oldestMs =
-      group.arrivalsRead === undefined ? undefined : arrivals.oldestMs(signals, group.arrivalsRead);
-    const begunMs = performance.now();
-    const series = await this.#read(group, group.readRange(range, isLost, oldestMs));
-    const queryMs = performance.now() - begunMs;
-    const reading: QueryReading = { ...range, series, unlabelled, isLost };
+    const reading = await this.#readRange(group, range, comparedFromMs, nowMs);
     await this.#advancing.run(() =>
       group.inTurn(async () => {
-        const isUsed = await this.#advance(group, reading, queryMs, headEndMs, nowMs);
-        if (isUsed && range.fromMs < range.toMs) group.arrivalsRead = arrived;
+        const isUsed = await this.#advance(group, reading, { headEndMs, nowMs, isRevising });
+        if (!isUsed || reading.readFromMs >= reading.toMs) return;
+        if (group.arrivalsRead !== undefined) this.#countBeyondWindow(group, oldestMs);
+        group.arrivalsRead = arrived;
       }),
     );
+  }
+
+  /**
+   * Time of the oldest row that arrived since the last reading. After a start it is not known what arrived before, and so
+   * the whole window is read again.
+   */
+  #oldestArrivedMs({ shape, arrivalsRead }: QueryGroup<EvaluatedAlert>): number | undefined {
+    return arrivalsRead === undefined
+      ? 0
+      : this.#parts.options.arrivals.oldestMs(shape!.signals, arrivalsRead);
+  }
+
+  async #readRange(
+    group: QueryGroup<EvaluatedAlert>,
+    range: BucketRange,
+    comparedFromMs: number | undefined,
+    nowMs: number,
+  ): Promise<TimedReading> {
+    const { delayMs, unlabelled } = group.shape!;
+    const readFromMs = group.readFromMs(range, comparedFromMs);
+    const begunMs = performance.now();
+    const whole = { fromMs: readFromMs, toMs: range.toMs };
+    const series = await this.#read(group, whole);
+    const incomplete = await this.#incompleteOf(group, whole, nowMs);
+    return {
+      ...range,
+      ...{ readFromMs, series, unlabelled },
+      comparedFromMs: comparedFromMs ?? Number.POSITIVE_INFINITY,
+      revisedAfterMs: nowMs - delayMs - this.#parts.options.lateRowsMs,
+      incomplete: (bucketMs) => incomplete.get(bucketMs),
+      queryMs: performance.now() - begunMs,
+    };
+  }
+
+  /** The buckets of the window and of a range that may lack rows, by their starts. */
+  async #incompleteOf(
+    group: QueryGroup<EvaluatedAlert>,
+    { fromMs, toMs }: BucketRange,
+    nowMs: number,
+  ): Promise<ReadonlyMap<number, IncompleteBucket>> {
+    const { bucketMs, window } = group;
+    const awaited = this.#awaitedRows(group);
+    const known = new Map(window?.incomplete?.map((each) => [each.bucketMs, each]));
+    const found = new Map<number, IncompleteBucket>();
+    const due: IncompleteBucket[] = [];
+    const firstMs = Math.min(fromMs, window?.buckets[0] ?? fromMs);
+    if (known.size === 0 && awaited.gaps(firstMs - bucketMs, toMs + awaited.delayMs).length === 0)
+      return found;
+    const judged = new Set(window?.buckets);
+    for (let startMs = firstMs; startMs < toMs; startMs += bucketMs) {
+      const was = known.get(startMs);
+      // A bucket of the window that was complete stays so.
+      if (was === undefined && judged.has(startMs)) continue;
+      const incomplete = was?.untilMs === null ? was : awaitRows(startMs, awaited);
+      if (incomplete === undefined) continue;
+      if (incomplete.untilMs === null || incomplete.untilMs > nowMs) found.set(startMs, incomplete);
+      else due.push(incomplete);
+    }
+    const withRows = new Set(await this.#bucketsOfGaps(group, due, awaited));
+    for (const each of due) {
+      if (isCompleted(each.bucketMs, awaited, withRows.has(each.bucketMs))) continue;
+      found.set(each.bucketMs, { ...each, untilMs: null });
+    }
+    return found;
+  }
+
+  #awaitedRows({ bucketMs, shape }: QueryGroup<EvaluatedAlert>): AwaitedRows {
+    const { downtime, options } = this.#parts;
+    const { delayMs, missing } = shape!;
+    const gaps = (fromMs: number, toMs: number) => downtime.within(fromMs, toMs);
+    return { ...missing, bucketMs, delayMs, retryWaitMs: options.retryWaitMs, gaps };
+  }
+
+  /** Starts of those of the buckets in which rows from a downtime are stored. */
+  async #bucketsOfGaps(
+    { query, bucketMs, readsAs }: QueryGroup<EvaluatedAlert>,
+    due: readonly IncompleteBucket[],
+    { gaps }: AwaitedRows,
+  ): Promise<number[]> {
+    const [oldest, newest] = [due[0], due.at(-1)];
+    if (oldest === undefined || newest === undefined) return [];
+    const range = { fromMs: oldest.bucketMs, toMs: newest.bucketMs + bucketMs };
+    const found: number[] = [];
+    for (const [fromMs, toMs] of gaps(range.fromMs, range.toMs)) {
+      const startMs = Math.max(fromMs, range.fromMs);
+      const endMs = Math.min(toMs, range.toMs) - 1;
+      const request = { query, startMs, endMs, bucketSeconds: bucketMs / 1000, readsAs };
+      const { bucketsWithRows } = this.#parts.options;
+      found.push(...(await this.#queries.run((signal) => bucketsWithRows(request, signal))));
+    }
+    return found;
   }
 
   async #read(
@@ -117,13 +215,11 @@ export class QueryEvaluation {
   /** Judges a reading and stores the results. Returns false where the reading does not fit the group any more. */
   async #advance(
     group: QueryGroup<EvaluatedAlert>,
-    reading: QueryReading,
-    queryMs: number,
-    headEndMs: number,
-    nowMs: number,
+    reading: TimedReading,
+    { headEndMs, nowMs, isRevising }: EvaluationTime,
   ): Promise<boolean> {
     // An edit while the query ran may have changed which buckets the group needs.
-    const range = group.alerts.size === 0 ? undefined : group.nextRange(headEndMs);
+    const range = group.alerts.size === 0 ? undefined : group.nextRange(headEndMs, isRevising);
     if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return false;
     const { metrics } = this.#parts;
     const alerts = [...group.alerts];
@@ -134,9 +230,9 @@ export class QueryEvaluation {
     await this.#store(group, alerts, fromMs, advanced, reading.toMs >= headEndMs);
     if (before !== undefined) {
       metrics.missed.add(alerts.length * countMissedBuckets(before, reading, group.bucketMs));
-      metrics.lateBuckets.add(alerts.length * countLateBuckets(before, reading));
+      this.#countLateRows(group, advanced);
     }
-    const { fromMs: readFromMs, toMs } = reading;
+    const { fromMs: readFromMs, toMs, queryMs } = reading;
     const entry = { atMs: nowMs, queryMs, range: { fromMs: readFromMs, toMs }, error: null };
     group.log.add({ ...entry, window: group.window });
     group.error = null;
@@ -147,12 +243,40 @@ export class QueryEvaluation {
     return true;
   }
 
+  /** Counts that rows of the signals came which are older than the window. Whether they are the alert's is not known. */
+  #countBeyondWindow(
+    { alerts, lateRows, window, bucketMs }: QueryGroup<EvaluatedAlert>,
+    oldestMs: number | undefined,
+  ): void {
+    const fromMs = window?.buckets[0] ?? Number.NEGATIVE_INFINITY;
+    if (oldestMs === undefined || floorTo(oldestMs, bucketMs) >= fromMs) return;
+    lateRows.beyondWindow++;
+    this.#parts.metrics.beyondWindow.add(alerts.size);
+  }
+
+  #countLateRows(
+    { alerts, lateRows }: QueryGroup<EvaluatedAlert>,
+    { revisedBuckets, keptBuckets, advances }: Advanced,
+  ): void {
+    const { metrics } = this.#parts;
+    lateRows.judgedAgain += revisedBuckets;
+    lateRows.tooLate += keptBuckets;
+    metrics.lateBuckets.add(alerts.size * (revisedBuckets + keptBuckets));
+    for (const advanced of advances) {
+      const { opened = [], closed = [], retracted = [] } = advanced ?? {};
+      const fired = opened.filter(({ corrected }) => corrected === true).length;
+      const taken = closed.filter(({ reason }) => reason === "corrected").length + retracted.length;
+      metrics.corrections.add(fired, { to: "fired" });
+      metrics.corrections.add(taken, { to: "corrected" });
+    }
+  }
+
   /** Stores the window, and the states of the alerts that changed, in one commit. */
   async #store(
     group: QueryGroup<EvaluatedAlert>,
     alerts: readonly EvaluatedAlert[],
     fromMs: readonly number[],
-    { window, advances }: Advanced,
+    { window, advances, isReread }: Advanced,
     isHead: boolean,
   ): Promise<void> {
     const { records, steps } = this.#parts;
@@ -162,15 +286,15 @@ export class QueryEvaluation {
       const state = attachToWindow(advanced?.state ?? evaluated.state, group, fromMs[i]!, window);
       const isIdle = state === evaluated.state && !evaluated.isUnsaved && !evaluated.hasPendingWork();
       if (isIdle) continue;
-      const { opened = [], closed = [], transitions = [] } = advanced ?? {};
       const { alert } = evaluated;
-      changed.push({
-        evaluated,
-        step: { alertId: alert.metadata.id, alert, state, opened, closed, transitions },
-      });
+      const { opened, closed, transitions, retracted } = advanced ?? nothing;
+      const step = { opened, closed, transitions, retracted, delayMs: group.shape!.delayMs };
+      changed.push({ evaluated, step: { alertId: alert.metadata.id, alert, state, ...step } });
     }
     const isMoved =
-      window.throughMs !== group.window?.throughMs || window.filledBuckets !== group.window.filledBuckets;
+      window.throughMs !== group.window?.throughMs ||
+      window.filledBuckets !== group.window.filledBuckets ||
+      isReread;
     const changes = isMoved ? [records.windowChange(group.id, window)] : [];
     const states = await steps.store(
       changed.map(({ step }) => step),
@@ -199,6 +323,8 @@ export class QueryEvaluation {
     metrics.evaluations.add(group.alerts.size, { outcome: "failed" });
   }
 }
+
+const nothing = { opened: [], closed: [], transitions: [], retracted: [] };
 
 /** Makes an alert follow the window once it has judged, or need not judge, all buckets up to the window's end. */
 function attachToWindow(

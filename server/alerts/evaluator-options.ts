@@ -3,6 +3,7 @@ import type { Signal } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { StepCommitOptions } from "./evaluation-commit.ts";
 import type { QueryShape } from "./query/query-shape.ts";
+import type { AliveMark } from "./state/downtime.ts";
 import type { ReadSeries } from "./state/read-series.ts";
 
 /** The query of a group, over a range of whole buckets. */
@@ -28,7 +29,19 @@ interface Arrivals {
 
 export interface EvaluatorOptions extends StepCommitOptions {
   query: (request: SeriesRequest, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
+  /** Starts of the buckets in which a scan of the query finds rows, whatever the query makes of them. */
+  bucketsWithRows: (request: SeriesRequest, signal: AbortSignal) => Promise<readonly number[]>;
   shapeOf: (query: string) => QueryShape;
+  /** The wait for late data of signals that have another one than `delayMs`. */
+  signalDelaysMs: Partial<Record<Signal, number>>;
+  /** Judged buckets are judged again where rows come up to this much later than the wait for late data; 0: never. */
+  lateRowsMs: number;
+  /** How long after a downtime rows are awaited that senders repeat. */
+  retryWaitMs: number;
+  /** How long transitions are kept. */
+  historyAgeMs: number;
+  /** A faster sign of life than that in the state. */
+  aliveMark: AliveMark | undefined;
   arrivals: Arrivals;
   metrics: Metrics;
   log: (level: "warn" | "error", message: string) => void;

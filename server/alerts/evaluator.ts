@@ -7,17 +7,20 @@ import { StepCommit } from "./evaluation-commit.ts";
 import type { ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
-import { type BucketRange, QueryGroup, windowId } from "./query-group.ts";
+import { historyPageDefault, historySweepEveryMs } from "./limits.ts";
+import { type BucketRange, type LateRows, QueryGroup, signalDelayMs, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
-import type { Transition } from "./state/advance.ts";
-import { type AlertDefinition, queryOf } from "./state/alert-definition.ts";
+import { type AlertDefinition, ownDelayMsOf, queryOf } from "./state/alert-definition.ts";
 import { adoptAlert, closeAllFires } from "./state/alert-edit.ts";
 import { type AlertState, instanceKey, type RuleCondition, worstState } from "./state/alert-state.ts";
 import { Downtime } from "./state/downtime.ts";
-import { type Fire, fireIdOf } from "./state/fire.ts";
+import { type ClosedFire, type Fire, fireIdOf } from "./state/fire.ts";
 import type { FiringSummary } from "./state/firing-summary.ts";
+import type { Transition } from "./state/judgement.ts";
+import type { IncompleteBucket } from "./state/missing-rows.ts";
 import type { ReadSeries } from "./state/read-series.ts";
 import type { Window } from "./state/window.ts";
+import type { HistoryPage, HistoryQuery } from "./transition-history.ts";
 
 export interface AlertSummary extends FiringSummary {
   /** Why the last evaluation failed; null where it succeeded. */
@@ -41,13 +44,15 @@ export class Evaluator {
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
   readonly #running = new Set<Promise<void>>();
+  /** When histories were looked through last; not before an hour after the start. */
+  #sweptMs: number;
 
   /** Throws an Error if a later version of svc has stored states of alerts. */
   constructor(options: EvaluatorOptions) {
     this.#options = options;
-    this.records = new AlertRecords(options.state);
+    this.records = new AlertRecords(options.state, options.historyAgeMs);
     this.#steps = new StepCommit(options, this.records);
-    this.#downtime = new Downtime(options.state, options.now());
+    this.#downtime = new Downtime(options.state, options.now(), options.aliveMark);
     this.#evaluation = new QueryEvaluation({
       options,
       records: this.records,
@@ -55,6 +60,7 @@ export class Evaluator {
       downtime: this.#downtime,
       metrics: new EvaluationMetrics(options.metrics),
     });
+    this.#sweptMs = options.now();
     this.#orphans = new Map(this.records.states());
     this.#readMetrics(options.metrics);
   }
@@ -131,6 +137,7 @@ export class Evaluator {
   async evaluateDue(): Promise<void> {
     const nowMs = this.#options.now();
     await this.#recordAlive(nowMs);
+    await this.#sweepHistory(nowMs);
     const due = [...this.#groups.values()].filter((group) => group.isDue(nowMs));
     await Promise.all(due.map((group) => this.#evaluation.evaluate(group, nowMs)));
   }
@@ -151,9 +158,11 @@ export class Evaluator {
     return { state: worstState(state), error: group?.error ?? null, details };
   }
 
-  /** Buckets that end later are not judged yet, because rows of theirs may still come. */
-  completeThroughMs(): number {
-    return this.#options.now() - this.#options.delayMs;
+  /** Buckets that end later are not judged yet, because rows of theirs may still come. Throws a QueryError. */
+  completeThroughMs(alert: AlertDefinition): number {
+    const { now, shapeOf } = this.#options;
+    const { query } = queryOf(alert);
+    return now() - (ownDelayMsOf(alert) ?? signalDelayMs(shapeOf(query).signals, this.#options));
   }
 
   /** What lists say of an alert, at a cost that does not depend on its instances. Undefined for an unknown alert. */
@@ -217,9 +226,34 @@ export class Evaluator {
     return this.#options.query({ ...queryOf(alert), startMs: fromMs, endMs: toMs - 1, readsAs }, signal);
   }
 
-  /** The stored transitions of an alert, the newest first. */
+  /** The newest stored transitions of an alert, the newest first. */
   history(id: string): Transition[] {
-    return this.records.history(id);
+    return this.historyPage(id, { limit: historyPageDefault }).transitions;
+  }
+
+  /** A page of the stored transitions of an alert. Throws an Error for people where the cursor is none. */
+  historyPage(id: string, query: HistoryQuery): HistoryPage {
+    return this.records.history.page(id, query, this.#options.now());
+  }
+
+  /** What is known of rows that came late, and of buckets that may lack rows. Undefined for an unknown alert. */
+  completenessOf(id: string): { lateRows: LateRows; incomplete: readonly IncompleteBucket[] } | undefined {
+    const group = this.#alerts.get(id)?.group;
+    if (group === undefined) return undefined;
+    return { lateRows: group.lateRows, incomplete: group.window?.incomplete ?? [] };
+  }
+
+  /** Deletes transitions that are too old. If that fails, it is tried again later. */
+  async #sweepHistory(nowMs: number): Promise<void> {
+    if (Math.abs(nowMs - this.#sweptMs) < historySweepEveryMs) return;
+    this.#sweptMs = nowMs;
+    const changes = this.records.history.expired([...this.#alerts.keys()], nowMs);
+    if (changes.length === 0) return;
+    try {
+      await this.#options.state.write(changes);
+    } catch (error) {
+      this.#options.log("error", `old transitions cannot be deleted: ${(error as Error).message}`);
+    }
   }
 
   /**
@@ -252,8 +286,9 @@ export class Evaluator {
     if (window !== undefined) changes.push(this.records.windowChange(windowId(alert), window));
     let stored = state;
     if (state !== before || changes.length > 0) {
-      const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, closed };
-      const [written] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
+      const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, ...closings(closed) };
+      const { delayMs } = this.#options;
+      const [written] = await this.#steps.store([{ ...step, delayMs }], false, changes);
       stored = written ?? state;
     }
     if (evaluated.group?.id !== windowId(alert)) this.#leaveGroup(evaluated);
@@ -277,7 +312,8 @@ export class Evaluator {
 
   async #delete(id: string, state: AlertState, changes: StateChange[]): Promise<void> {
     const closed = closeAllFires(state, this.#options.now(), "deleted");
-    const step = { alertId: id, alert: undefined, state: undefined, closed, opened: [], transitions: [] };
+    const { delayMs } = this.#options;
+    const step = { alertId: id, alert: undefined, state: undefined, delayMs, ...closings(closed) };
     await this.#steps.store([step], false, changes);
   }
 
@@ -333,6 +369,10 @@ export class Evaluator {
       },
     );
   }
+}
+
+function closings(closed: ClosedFire[]) {
+  return { closed, opened: [], transitions: [], retracted: [] };
 }
 
 /** Interval at which due groups are looked for: an evaluation begins at most this late. */

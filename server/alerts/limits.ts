@@ -24,16 +24,50 @@ export const catchUpMsMax = 24 * hour;
 export const readBucketsMax = 1_440;
 /** If the clock goes back by less, evaluation waits for it; by more, evaluation starts again at the new time. */
 export const clockBackMsMax = 5 * minute;
-/** The evaluator stores this often that it is alive. */
+/**
+ * How long after they have been judged buckets are judged again by rows that come, where nothing else is said. Whoever
+ * acts on a fire does so within the hour.
+ */
+export const defaultLateRowsMs = hour;
+/**
+ * How long after a downtime rows are awaited that senders repeat, where nothing else is said. The longest pause between
+ * two tries of common senders is 5 minutes (Promtail), 30 s (OpenTelemetry Collector) or 5 s (Prometheus).
+ */
+export const defaultRetryWaitMs = 5 * minute;
+/** Downtimes that follow each other let rows be awaited longer, up to so many times the wait: a server may crash on and on. */
+export const retryWaitsMax = 12;
+/** A bucket counts as complete after the wait where the server was down for this share of it at most. Chosen, not measured. */
+export const downtimeShareMax = 1 / 20;
+/**
+ * Points of the buckets that await rows in one window, which is written with every bucket: about a megabyte. Older buckets
+ * are not judged again.
+ */
+export const awaitingPointsMax = 100_000;
+/** A fire that rows demand which came late, and that ended longer ago, is stored, and nobody is notified. */
+export const correctedFireAgeMsMax = hour;
+/** The evaluator stores this often that it is alive: what is left of the marks after a loss of power. */
 export const aliveEveryMs = 15_000;
+/** It marks this often in a file that it is alive, without a sync: what is left after a kill. */
+export const aliveMarkEveryMs = 1_000;
 /** A longer gap between two ticks of the evaluator is downtime. */
 export const aliveGapMsMax = minute;
 /** Downtimes that are stored. */
 export const downtimesMax = 1_000;
 /** Downtimes are kept as long as buckets that they overlap may still be judged. */
 export const downtimeAgeMsMax = 48 * hour;
-/** Transitions in the history of one alert. */
-export const historyMax = 200;
+/** How long transitions are kept where nothing else is said. */
+export const defaultHistoryAgeMs = 30 * 24 * hour;
+/** Transitions in one record of a history: some 20 kilobytes, written with each transition. */
+export const historySegmentRows = 50;
+/** Transitions of one alert that are kept: one a minute for a day and a half. */
+export const historyRowsMax = 2_000;
+/** Full records of the histories of all alerts: 200,000 transitions, at most some 80 megabytes of memory. */
+export const historySegmentsMax = 4_000;
+/** Histories are looked through this often for what is too old or too much. */
+export const historySweepEveryMs = hour;
+/** Transitions on one page of a history. */
+export const historyPageDefault = 200;
+export const historyPageMax = 1_000;
 /** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
 /** Points that are stored with a fire to explain it: an hour of minutes, in some hundred bytes to one kilobyte. */

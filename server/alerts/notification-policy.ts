@@ -2,11 +2,11 @@
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import type { RoutedAction } from "../model/notification-route.ts";
-import { lateMs } from "./limits.ts";
-import type { Advance } from "./state/advance.ts";
+import { correctedFireAgeMsMax, lateMs } from "./limits.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState, RuleState } from "./state/alert-state.ts";
 import { type ClosedFire, type Fire, makeFiredEvent, makeResolvedEvent } from "./state/fire.ts";
+import type { Advance } from "./state/judgement.ts";
 
 export interface NotificationContext {
   nowMs: number;
@@ -72,14 +72,15 @@ function decideOnEnd(
     messages.push({ event: makeResolvedEvent(fire, resolved, late, firingInstances), actions });
     return ended;
   }
-  if (open.noticed) return ended;
-  if (isLate(fire.firedAtMs, context)) return { ...ended, told: "unseen" };
+  if (open.noticed || reason === "corrected") return ended;
+  if (isUnseen(ended, context)) return { ...ended, told: "unseen" };
   noticed.push(ended);
   const silence = context.silencedBy(fire);
   if (silence !== undefined) return { ...ended, silencedBy: silence };
   const actions = context.actionsFor(fire, fire.actions);
-  messages.push({ event: makeFiredEvent(fire, false, firingInstances + 1), actions });
-  messages.push({ event: makeResolvedEvent(fire, resolved, false, firingInstances), actions });
+  const late = fire.corrected === true;
+  messages.push({ event: makeFiredEvent(fire, late, firingInstances + 1), actions });
+  messages.push({ event: makeResolvedEvent(fire, resolved, late, firingInstances), actions });
   return { ...ended, actions, told: "yes" };
 }
 
@@ -109,7 +110,11 @@ function decideOnOpen(
       if (!open.noticed) noticed.push(fire);
       if (isNotified)
         messages.push({
-          event: makeFiredEvent(fire, isLate(fire.firedAtMs, context), firing(name)),
+          event: makeFiredEvent(
+            fire,
+            fire.corrected === true || isLate(fire.firedAtMs, context),
+            firing(name),
+          ),
           actions,
         });
       if (isNotified || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
@@ -137,6 +142,12 @@ function countOpenFires(state: AlertState | undefined): Map<string, number> {
     for (const [rule, { fire }] of Object.entries(rules))
       if (fire !== null) counts.set(rule, 1 + (counts.get(rule) ?? 0));
   return counts;
+}
+
+/** Whether nobody is notified of a fire that has ended before it was noticed. */
+function isUnseen({ firedAtMs, resolvedAtMs, corrected }: Fire, context: NotificationContext): boolean {
+  if (corrected !== true) return isLate(firedAtMs, context);
+  return context.nowMs - resolvedAtMs! > correctedFireAgeMsMax;
 }
 
 function isLate(atMs: number, { nowMs, delayMs }: NotificationContext): boolean {

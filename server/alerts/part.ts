@@ -1,18 +1,22 @@
 /** The part that evaluates alerts over the store, with the rights of whoever saved them. */
 
+import { join } from "node:path";
 import type { Visibility } from "../access/alert-visibility.ts";
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { NotifyPart } from "../notify/part.ts";
 import type { StoragePart } from "../storage/part.ts";
-import { Alerting } from "./alerting.ts";
+import { Alerting, type AlertTiming } from "./alerting.ts";
+import { AliveFile } from "./alive-file.ts";
 import type { Evaluator } from "./evaluator.ts";
 import type { InvestigationRequests } from "./investigation-requests.ts";
 import { alertRoutes } from "./routes.ts";
 
 export interface AlertsSettings {
+  dataDir: string;
   queryMemoryBytes: number;
+  alertTiming?: AlertTiming;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -23,18 +27,21 @@ export interface AlertsPart extends Part {
 }
 
 export function alertsPart(
-  { queryMemoryBytes, log }: AlertsSettings,
+  { dataDir, queryMemoryBytes, alertTiming, log }: AlertsSettings,
   { store, state }: StoragePart,
   { collections: { alerts, routes }, storeOnBehalf, visibility }: ControlPart,
   { notifier }: NotifyPart,
   metrics: Metrics,
 ): AlertsPart {
+  const aliveMark = new AliveFile(join(dataDir, "alive"));
   const alerting = new Alerting({
     store,
     state,
     metrics,
     log,
     queryMemoryBytes,
+    aliveMark,
+    timing: alertTiming,
     now: Date.now,
     storeFor: storeOnBehalf,
     subscribers: [notifier.outbox],
@@ -52,7 +59,10 @@ export function alertsPart(
     visibility,
     routes: alertRoutes({ alerting, notifier, visibility }),
     run: () => alerting.run(),
-    close: () => alerting.close(),
+    close: async () => {
+      await alerting.close();
+      aliveMark.close();
+    },
   };
 }
 

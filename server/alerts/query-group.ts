@@ -4,7 +4,7 @@ import type { Signal } from "../../engine/index.ts";
 import { QueryLog } from "./evaluation-log.ts";
 import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
 import type { QueryShape } from "./query/query-shape.ts";
-import { type AlertDefinition, queryOf, windowBuckets } from "./state/alert-definition.ts";
+import { type AlertDefinition, ownDelayMsOf, queryOf, windowBuckets } from "./state/alert-definition.ts";
 import { rewindState } from "./state/alert-edit.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import {
@@ -32,13 +32,39 @@ export interface GroupMember {
   hasPendingWork(): boolean;
 }
 
-/** Alerts with the same query, bucket size and access rights. The window and the states change only within `inTurn`. */
+/** What is known of the query once it is planned. */
+interface GroupShape extends Pick<QueryShape, "unlabelled" | "signals" | "missing"> {
+  schedule: EvaluationSchedule;
+  /** The wait for late data. */
+  delayMs: number;
+}
+
+/** How long rows may take to arrive where alerts do not say it themselves. */
+export interface Delays {
+  delayMs: number;
+  signalDelaysMs: Partial<Record<Signal, number>>;
+}
+
+/** Rows that came after their bucket had been judged, since the server started. */
+export interface LateRows {
+  /** Judged buckets that they changed, and that were judged again. */
+  judgedAgain: number;
+  /** Judged buckets that they changed, and that keep their verdict: they came too late. */
+  tooLate: number;
+  /** Readings before which rows of the signal came that are older than the window: these may be the alert's or not. */
+  beyondWindow: number;
+}
+
+/** Alerts with the same query, bucket size, delay and access rights. The window and the states change only within `inTurn`. */
 export class QueryGroup<Member extends GroupMember> {
   /** Also the id of its window. */
   readonly id: string;
   readonly query: string;
   readonly bucketMs: number;
   readonly readsAs: string;
+  /** The wait for late data that its alerts ask for. */
+  readonly ownDelayMs: number | undefined;
+  readonly lateRows: LateRows = { judgedAgain: 0, tooLate: 0, beyondWindow: 0 };
   readonly alerts = new Set<Member>();
   readonly log = new QueryLog();
   window: Window | undefined;
@@ -47,7 +73,7 @@ export class QueryGroup<Member extends GroupMember> {
   dueMs: number;
   isRunning = false;
   /** Undefined until the first evaluation: planning all queries at a start would take too long. */
-  shape: { schedule: EvaluationSchedule; unlabelled: boolean; signals: readonly Signal[] } | undefined;
+  shape: GroupShape | undefined;
   /** Arrival position of the newest reading; undefined before the first. */
   arrivalsRead: number | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -58,6 +84,7 @@ export class QueryGroup<Member extends GroupMember> {
     this.query = query;
     this.bucketMs = bucketSeconds * 1000;
     this.readsAs = alert.readsAs ?? "";
+    this.ownDelayMs = ownDelayMsOf(alert);
     this.window = window;
     this.dueMs = nowMs;
   }
@@ -70,12 +97,14 @@ export class QueryGroup<Member extends GroupMember> {
   }
 
   /** Plans the query if that has not been done. Throws a QueryError, an Error for people. */
-  prepare(shapeOf: (query: string) => QueryShape, delayMs: number): EvaluationSchedule {
+  prepare(shapeOf: (query: string) => QueryShape, delays: Delays): GroupShape {
     if (this.shape === undefined) {
-      const { selector, unlabelled, signals } = shapeOf(this.query);
-      this.shape = { schedule: makeSchedule(this.bucketMs / 1000, delayMs, selector), unlabelled, signals };
+      const { selector, unlabelled, signals, missing } = shapeOf(this.query);
+      const delayMs = this.ownDelayMs ?? signalDelayMs(signals, delays);
+      const schedule = makeSchedule(this.bucketMs / 1000, delayMs, selector);
+      this.shape = { schedule, delayMs, unlabelled, signals, missing };
     }
-    return this.shape.schedule;
+    return this.shape;
   }
 
   /** True also where the clock has gone back so far that `dueMs` would not come for long. */
@@ -86,11 +115,14 @@ export class QueryGroup<Member extends GroupMember> {
     return this.dueMs - nowMs > clockBackMsMax + this.bucketMs + everyMs + behindMs;
   }
 
-  /** Starts again without a window where the clock has gone back too far to wait for it. Fires stay open. */
+  /**
+   * Starts again without a window where the clock has gone back too far to wait for it. Fires stay open. A longer delay
+   * that alerts ask for looks like a clock that has gone back by as much.
+   */
   rewind(newestCompleteMs: number, nowMs: number): void {
     if (
       this.window === undefined ||
-      this.window.throughMs - newestCompleteMs <= clockBackMsMax + this.bucketMs
+      this.window.throughMs - newestCompleteMs <= clockBackMsMax + this.bucketMs + (this.ownDelayMs ?? 0)
     )
       return;
     this.window = undefined;
@@ -102,9 +134,10 @@ export class QueryGroup<Member extends GroupMember> {
 
   /**
    * Returns the buckets to read now. The range is empty where there is nothing to read, but buckets of the window are
-   * still to be judged, or people to be notified. Undefined where nothing is to be done.
+   * still to be judged, or people to be notified. Undefined where nothing is to be done. `isRevising`: buckets of the
+   * window are to be read again.
    */
-  nextRange(newestCompleteMs: number): BucketRange | undefined {
+  nextRange(newestCompleteMs: number, isRevising: boolean): BucketRange | undefined {
     const { bucketMs, window } = this;
     const windowMs = this.#windowBuckets() * bucketMs;
     if (window === undefined) {
@@ -127,7 +160,7 @@ export class QueryGroup<Member extends GroupMember> {
       return { fromMs, toMs: Math.min(newestCompleteMs, fromMs + readBucketsMax * bucketMs) };
     }
     const isSettled = ![...this.alerts].some((each) => each.hasPendingWork() || this.isBehind(each));
-    return isSettled ? undefined : { fromMs: throughMs, toMs: throughMs };
+    return isSettled && !isRevising ? undefined : { fromMs: throughMs, toMs: throughMs };
   }
 
   /** Returns whether an alert has not judged all buckets of the window. */
@@ -149,6 +182,8 @@ export class QueryGroup<Member extends GroupMember> {
     if (this.error !== null) return nextEvaluationMs(schedule, nowMs);
     if (window === undefined || window.throughMs < newestCompleteMs) return nowMs;
     let dueMs = bucketDueMs(schedule, window.throughMs);
+    // Rows that come late are looked for at every tick, also within a long bucket.
+    if (schedule.bucketMs > schedule.everyMs) dueMs = Math.min(dueMs, nextEvaluationMs(schedule, nowMs));
     for (const evaluated of this.alerts) {
       if (this.isBehind(evaluated)) return nowMs;
       if (evaluated.hasPendingWork()) dueMs = Math.min(dueMs, nextEvaluationMs(schedule, nowMs));
@@ -157,24 +192,32 @@ export class QueryGroup<Member extends GroupMember> {
   }
 
   /**
-   * Returns what the query reads for a range. Lost buckets at the beginning are left out. The window's buckets are read
-   * again, from the oldest on in which rows have arrived since the last reading; `oldestMs` is the time of the oldest
-   * of those rows.
+   * Start of the first bucket of the window that is to be compared with what is stored now; undefined where none is.
+   * `oldestMs`: time of the oldest row that arrived since the last reading, undefined where none did.
    */
-  readRange(
-    { fromMs, toMs }: BucketRange,
-    isLost: (startMs: number) => boolean,
-    oldestMs: number | undefined,
-  ): BucketRange {
-    const { bucketMs, window } = this;
-    let startMs = fromMs;
-    while (startMs < toMs && isLost(startMs)) startMs += bucketMs;
-    if (window?.throughMs !== fromMs || startMs !== fromMs || startMs === toMs) {
-      return { fromMs: startMs, toMs };
-    }
-    const oldestBucketMs = floorTo(oldestMs ?? fromMs, bucketMs);
-    const windowFromMs = fromMs - window.filledBuckets * bucketMs;
-    return { fromMs: Math.max(0, Math.min(fromMs, Math.max(windowFromMs, oldestBucketMs))), toMs };
+  comparedFromMs(oldestMs: number | undefined, nowMs: number): number | undefined {
+    const { window, bucketMs } = this;
+    if (window === undefined) return undefined;
+    const { buckets, throughMs, incomplete = [] } = window;
+    const due = incomplete.find(({ untilMs }) => untilMs !== null && untilMs <= nowMs);
+    const dueMs = due?.bucketMs ?? Number.POSITIVE_INFINITY;
+    const arrivedMs = oldestMs === undefined ? Number.POSITIVE_INFINITY : floorTo(oldestMs, bucketMs);
+    const fromMs = Math.max(Math.min(dueMs, arrivedMs), buckets[0] ?? throughMs);
+    return fromMs < throughMs ? fromMs : undefined;
+  }
+
+  /** Whether some bucket of the window awaits rows. */
+  isAwaiting(): boolean {
+    return this.window?.incomplete?.some(({ untilMs }) => untilMs !== null) ?? false;
+  }
+
+  /**
+   * Start of the first bucket that the query reads for a range. Before a bucket that may be judged again, it also reads
+   * those that its rules look at.
+   */
+  readFromMs({ fromMs }: BucketRange, comparedFromMs: number | undefined): number {
+    if (comparedFromMs === undefined) return fromMs;
+    return Math.max(0, Math.min(fromMs, comparedFromMs - (this.#windowBuckets() - 1) * this.bucketMs));
   }
 
   #windowBuckets(): number {
@@ -190,9 +233,18 @@ export class QueryGroup<Member extends GroupMember> {
   }
 }
 
-/** The id of the window, and of the group: equal for alerts with the same query, bucket size and access rights. */
+/** The longest wait of the signals that a query reads. */
+export function signalDelayMs(signals: readonly Signal[], { delayMs, signalDelaysMs }: Delays): number {
+  return Math.max(0, ...signals.map((signal) => signalDelaysMs[signal] ?? delayMs));
+}
+
+/** The id of the window, and of the group: equal for alerts with the same query, bucket size, delay and access rights. */
 export function windowId(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
-  const identity = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
+  const delayMs = ownDelayMsOf(alert);
+  const identity = JSON.stringify([
+    ...[bucketSeconds, query, alert.readsAs ?? ""],
+    ...(delayMs === undefined ? [] : [delayMs]),
+  ]);
   return createHash("sha256").update(identity).digest("base64url").slice(0, 22);
 }

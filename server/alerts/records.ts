@@ -1,15 +1,14 @@
-/** Reads and writes the stored tables of alerting: states, windows, histories and fires. */
+/** Reads and writes the stored tables of alerting: states, windows and fires, and those of the history. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import { deletedAlertsFiresMax, historyMax, resolvedFiresMax } from "./limits.ts";
-import type { Transition } from "./state/advance.ts";
+import { deletedAlertsFiresMax, resolvedFiresMax } from "./limits.ts";
 import { type AlertState, readStoredState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
 import { type Window, windowVersion } from "./state/window.ts";
+import { TransitionHistory } from "./transition-history.ts";
 
 const stateTable = "alert-states";
 /** Windows, by the id of their group: written with every bucket, once for all alerts of the group. */
 const windowTable = "alert-windows";
-const historyTable = "alert-histories";
 const fireTable = "alert-fires";
 
 export class AlertRecords {
@@ -20,9 +19,11 @@ export class AlertRecords {
   readonly #open = new Map<string, Fire>();
   /** Ids of resolved fires of alerts that were deleted, the oldest first. */
   readonly #resolvedOfDeleted: string[] = [];
+  readonly history: TransitionHistory;
 
-  constructor(state: State) {
+  constructor(state: State, historyAgeMs: number) {
     this.#state = state;
+    this.history = new TransitionHistory(state, historyAgeMs);
     const fires = state.list(fireTable).map(({ value }) => value as unknown as Fire);
     fires.sort((a, b) => (a.resolvedAtMs ?? 0) - (b.resolvedAtMs ?? 0));
     for (const fire of fires) {
@@ -85,25 +86,15 @@ export class AlertRecords {
     return found.sort((a, b) => a.firedAtMs - b.firedAtMs);
   }
 
-  /** The stored transitions of an alert, the newest first. */
-  history(alertId: string): Transition[] {
-    return (this.#state.get(historyTable, alertId) ?? []) as unknown as Transition[];
-  }
-
   stateChange(alertId: string, state: AlertState): StateChange {
     return { table: stateTable, id: alertId, value: json(state) };
-  }
-
-  historyChanges(alertId: string, transitions: readonly Transition[]): StateChange[] {
-    if (transitions.length === 0) return [];
-    const history = [...transitions.toReversed(), ...this.history(alertId)].slice(0, historyMax);
-    return [{ table: historyTable, id: alertId, value: json(history) }];
   }
 
   /** Deletes the state and the history of a deleted alert. Its fires are kept among the newest of deleted alerts. */
   removal(alertId: string): StateChange[] {
     return [
-      ...[stateTable, historyTable].map((table) => ({ table, id: alertId, value: undefined })),
+      { table: stateTable, id: alertId, value: undefined },
+      ...this.history.removal(alertId),
       ...this.unusedFireChanges((each) => each !== alertId),
     ];
   }

@@ -1,17 +1,19 @@
-/** The routes of alerts: their state, fires, history and evaluations, and test notifications. */
+/** The routes of alerts: their state, fires and evaluations, and test notifications. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility, type VisibleAlert } from "../access/alert-visibility.ts";
+import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import type { Alert } from "../model/alert.ts";
-import type { Caller } from "../model/caller.ts";
 import type { Notifier, TestedAlert } from "../notify/notifier.ts";
 import { outcomeReply } from "../notify/routes.ts";
 import { Refusal } from "../throttle/refusal.ts";
+import { findAlert, partialNote } from "./alert-lookup.ts";
 import type { Alerting } from "./alerting.ts";
+import { historyRoute } from "./history-route.ts";
 import { queryOf } from "./state/alert-definition.ts";
 import type { Fire } from "./state/fire.ts";
+import type { IncompleteBucket } from "./state/missing-rows.ts";
 import { healthOf, statesRoute } from "./states-route.ts";
 
 export interface AlertRoutesOptions {
@@ -25,18 +27,8 @@ const shared = { tag: "alerts", deadlineMs: 60_000, response: z.looseObject({}),
 export function alertRoutes(options: AlertRoutesOptions): Route[] {
   const { alerting, notifier, visibility } = options;
   const states = statesRoute({ evaluator: alerting.evaluator, notifier, visibility });
-  return [states, ...statusRoutes(options), testRoute(options)];
-}
-
-/** Finds an alert that the caller sees. Throws Refusal 404. */
-export function findAlert(
-  { visibility }: Pick<AlertRoutesOptions, "visibility">,
-  id: string,
-  caller: Caller,
-): VisibleAlert {
-  const visible = visibility.alertOf(id, caller);
-  if (visible !== undefined) return visible;
-  throw new Refusal(404, `there is no alert ${JSON.stringify(id.slice(0, 100))}`);
+  const history = historyRoute({ evaluator: alerting.evaluator, visibility });
+  return [states, history, ...statusRoutes(options), testRoute(options)];
 }
 
 function statusRoutes(options: AlertRoutesOptions): Route[] {
@@ -70,13 +62,6 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
       fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
     })),
     defineAlertRoute(
-      "history",
-      "The transitions of an alert's instances, the newest first",
-      (id, isWhole) => ({
-        transitions: isWhole ? evaluator.history(id) : [],
-      }),
-    ),
-    defineAlertRoute(
       "evaluations",
       "The last evaluations of an alert and why they ended as they did",
       (id, isWhole) => ({
@@ -85,10 +70,6 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
     ),
   ];
 }
-
-/** The warning for a caller who does not read all rows that the alert reads. */
-export const partialNote =
-  "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
 
 function testRoute(options: AlertRoutesOptions): Route {
   return defineRoute({
@@ -126,10 +107,21 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
   const throughMs = details?.throughMs ?? null;
   const health = healthOf({ error, throughMs });
   const silences = notifier.silencesOf(id);
+  const { lateRows = null, incomplete = [] } = alerting.evaluator.completenessOf(id) ?? {};
+  // Whether rows are missing, or came late, says nothing of what is in them.
+  const completeness = { lateRows, incompleteBuckets: incomplete.map(incompleteReply) };
   // Callers who may not read all rows must not learn labels. Silences and the text of an error may contain some.
   if (!isWhole) {
     const problem = error && "the query failed";
-    return { state, health, error: problem, evaluatedThrough: throughMs, silences: [], instances: [] };
+    return {
+      state,
+      health,
+      error: problem,
+      evaluatedThrough: throughMs,
+      ...completeness,
+      silences: [],
+      instances: [],
+    };
   }
   const instances = Object.values(details?.instances ?? {}).map(({ labels, rules }) => ({
     labels,
@@ -138,7 +130,12 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
     }),
     silencedBy: notifier.silencedBy({ alertId: id, labels }) ?? null,
   }));
-  return { state, health, error, evaluatedThrough: throughMs, silences, instances };
+  return { state, health, error, evaluatedThrough: throughMs, ...completeness, silences, instances };
+}
+
+/** A bucket from which rows may be missing. `awaitedUntil`: null where they are not awaited any more. */
+function incompleteReply({ bucketMs, effect, untilMs }: IncompleteBucket) {
+  return { time: bucketMs, missingRows: effect, awaitedUntil: untilMs };
 }
 
 function fireReply(fire: Fire, isWhole: boolean) {

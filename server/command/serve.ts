@@ -4,6 +4,7 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
+import { alertFlags, alertSettings } from "./flags/alert-flags.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { kubernetesFlags, kubernetesSettings } from "./flags/kubernetes-flags.ts";
@@ -81,6 +82,7 @@ const flags = {
   },
   ...admissionFlags,
   ...identityFlags,
+  ...alertFlags,
   ...notifyFlags,
   ...modelFlags,
   ...kubernetesFlags,
@@ -128,6 +130,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     syslogAddress: settings.syslog ?? undefined,
     ...admissionSettings(settings),
     ...identitySettings(settings),
+    ...alertSettings(settings),
     notify: notifySettings(settings),
     ...modelSettings(settings),
     notifiesRestored: settings["notify-restored"],

@@ -3,10 +3,17 @@
 import * as z from "zod";
 import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
 import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
-import { bucketSecondsMax, datapointsMax, listedMax, repeatSecondsMax, repeatSecondsMin } from "./limits.ts";
+import {
+  bucketSecondsMax,
+  datapointsMax,
+  evaluationDelaySecondsMax,
+  listedMax,
+  repeatSecondsMax,
+  repeatSecondsMin,
+} from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";
-import { longText, nameText, openObject, positive, strictObject } from "./schema.ts";
+import { integer, longText, nameText, openObject, positive, strictObject } from "./schema.ts";
 
 const slack = strictObject({
   type: z.literal("slack"),
@@ -111,6 +118,8 @@ const alertTimeseries = strictObject({
     svcQLTimeseries: strictObject({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
   }),
   evaluationRules: z.array(rule).min(1).max(listedMax),
+  /** How long an evaluation waits for the rows of a bucket. Absent: as long as the server does for the signal. */
+  evaluationDelaySeconds: integer.min(0).max(evaluationDelaySecondsMax).optional(),
 });
 
 const alertLabels = z

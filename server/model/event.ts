@@ -19,9 +19,10 @@ export type Datapoint = z.infer<typeof datapoint>;
 
 /**
  * Why a fire ended. `recovered`: its points no longer breach; `gone`: the instance had no data for a day; `changed`:
- * the rule or the query was edited; `deleted`: the alert was deleted.
+ * the rule or the query was edited; `deleted`: the alert was deleted; `corrected`: by rows that came late it should not
+ * have begun.
  */
-const resolveReason = z.enum(["recovered", "gone", "changed", "deleted"]);
+const resolveReason = z.enum(["recovered", "gone", "changed", "deleted", "corrected"]);
 
 export type ResolveReason = z.infer<typeof resolveReason>;
 

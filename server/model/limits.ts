@@ -5,6 +5,8 @@ export const MiB = 1024 * KiB;
 
 /** Width of a bucket in seconds: a hundred years hold all data there is. */
 export const bucketSecondsMax = 3_155_760_000;
+/** Longest wait of an alert for late rows, in seconds: six hours, since some senders upload once an hour or rarer. */
+export const evaluationDelaySecondsMax = 21_600;
 /** Largest time that a JavaScript Date can hold, in Unix milliseconds; requests name no later one. */
 export const timeMsMax = 8_640_000_000_000_000;
 /** Characters of a name: names stand in lists and in messages to people. */

@@ -2,6 +2,7 @@
 import type { Signal } from "../../../engine/index.ts";
 import { isUnlabelled, planTimeseries, type TimeseriesPlan } from "../../../query/index.ts";
 import { plansKept } from "../limits.ts";
+import { type PlanEffect, planEffect } from "./missing-effect.ts";
 
 /** What is known of a query before it runs. */
 export interface QueryShape {
@@ -11,6 +12,8 @@ export interface QueryShape {
   selector: string;
   /** Signals that the query reads. */
   signals: readonly Signal[];
+  /** What rows that are missing do to its values. */
+  missing: PlanEffect;
 }
 
 /** Plans a query once, without keeping the plan. Throws a QueryError. */
@@ -40,7 +43,8 @@ export class QueryPlans {
   }
 }
 
-function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
+function shapeOfPlan(plan: TimeseriesPlan): QueryShape {
+  const { series, scans } = plan;
   const selectors = scans.map((scan) =>
     scan.kind === "rows" ? [scan.signal, scan.steps] : [scan.metric, scan.steps],
   );
@@ -52,5 +56,6 @@ function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
     unlabelled: isUnlabelled(series, scans),
     selector: JSON.stringify(selectors, withoutTexts),
     signals,
+    missing: planEffect(plan),
   };
 }

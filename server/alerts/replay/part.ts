@@ -7,10 +7,9 @@ import { explanationRoute } from "./explanation-route.ts";
 import { previewRoute } from "./preview-route.ts";
 
 export function replayPart({ evaluator, visibility }: AlertsPart, { searches }: SearchPart): Part {
-  const completeThroughMs = () => evaluator.completeThroughMs();
   return {
     routes: [
-      previewRoute({ searches, completeThroughMs }),
+      previewRoute({ searches, completeThroughMs: (alert) => evaluator.completeThroughMs(alert) }),
       explanationRoute({ searches, evaluator, visibility }),
     ],
   };

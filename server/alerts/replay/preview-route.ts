@@ -6,7 +6,7 @@ import { jsonReply, type Route } from "../../api/route.ts";
 import { type Alert, alertDraftShape, checkAlert } from "../../model/alert.ts";
 import { range, rangedBody, warnings } from "../../search/search-body.ts";
 import type { Searches } from "../../search/searches.ts";
-import { bucketMsOf, isBreaching, queryOf, withId } from "../state/alert-definition.ts";
+import { type AlertDefinition, bucketMsOf, isBreaching, queryOf, withId } from "../state/alert-definition.ts";
 import { dryRunRange } from "../state/dry-run.ts";
 import { floorTo } from "../state/evaluation-schedule.ts";
 import { type Replay, type ReplayedFire, type ReplayedInstance, replay } from "./replay.ts";
@@ -15,7 +15,7 @@ import { readSource } from "./stored-series.ts";
 export interface PreviewOptions {
   searches: Searches;
   /** Buckets that end later are not complete yet. */
-  completeThroughMs: () => number;
+  completeThroughMs: (alert: AlertDefinition) => number;
 }
 
 const labels = z.record(z.string(), z.string());
@@ -73,9 +73,9 @@ export function previewRoute({ searches, completeThroughMs }: PreviewOptions): R
       const alert: Alert = { ...draft, metadata: { ...draft.metadata, name: draft.metadata?.name ?? "" } };
       // Actions are not run, so webhooks need not exist.
       const warned = checkAlert(alert, "alert", () => true);
-      const judged = { fromMs: startTime, toMs: Math.min(endTime + 1, completeThroughMs()) };
+      const definition = withId(alert, "preview");
+      const judged = { fromMs: startTime, toMs: Math.min(endTime + 1, completeThroughMs(definition)) };
       return searches.run(input, async (store, limits) => {
-        const definition = withId(alert, "preview");
         if (!hasBuckets(judged, bucketMsOf(definition))) return jsonReply(emptyReply(alert, warned));
         const { source, warnings: found } = await readSource(store, definition, judged, "alert", limits);
         const { fromMs, toMs } = dryRunRange(definition, judged);

@@ -11,11 +11,11 @@ import {
   previewVerdictsMax,
   readBucketsMax,
 } from "../limits.ts";
-import type { BucketVerdict, Transition } from "../state/advance.ts";
 import { type AlertDefinition, bucketMsOf } from "../state/alert-definition.ts";
 import { instanceKey, type RuleCondition } from "../state/alert-state.ts";
 import { type DryRunRange, type DryRunStep, dryRunRange, stepsOfDryRun } from "../state/dry-run.ts";
 import type { ClosedFire, Fire } from "../state/fire.ts";
+import type { BucketVerdict, Transition } from "../state/judgement.ts";
 import type { Verdict } from "../state/verdict.ts";
 import { type ReplaySeries, sliceSeries } from "./column-slices.ts";
 

@@ -36,6 +36,13 @@ export function bucketMsOf(alert: AlertDefinition): number {
   return queryOf(alert).bucketSeconds * 1000;
 }
 
+/** The wait for late data that an alert asks for itself. */
+export function ownDelayMsOf({
+  timeseries: { evaluationDelaySeconds },
+}: AlertDefinition): number | undefined {
+  return evaluationDelaySeconds === undefined ? undefined : evaluationDelaySeconds * 1000;
+}
+
 /** The largest number of buckets that a rule of the alert reads: two more than the longest evaluation window. */
 export function windowBuckets(alert: AlertDefinition): number {
   const windows = alert.timeseries.evaluationRules.map(

@@ -1,7 +1,7 @@
 /** How an alert's state changes when people edit or delete the alert, or the clock goes back. Pure functions. */
 import type { ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
-import { type AlertState, adoptRule, makeFreshState } from "./alert-state.ts";
+import { type AlertState, adoptRule, type Instance, makeFreshState } from "./alert-state.ts";
 import type { ClosedFire } from "./fire.ts";
 
 export interface AlertEdit {
@@ -50,6 +50,19 @@ export function closeAllFires(state: AlertState, nowMs: number, reason: ResolveR
 
 /** Returns the state for an evaluation that begins at an earlier time, since the clock went back. Fires stay open. */
 export function rewindState(state: AlertState, nowMs: number): AlertState {
-  const rules = Object.entries(state.rules).map(([name, rule]) => [name, { ...rule, adoptedMs: nowMs }]);
-  return { ...state, rules: Object.fromEntries(rules), window: null, throughMs: null };
+  const rules = Object.entries(state.rules).map(([name, { definition }]) => {
+    return [name, { definition, adoptedMs: nowMs }] as const;
+  });
+  const instances = Object.entries(state.instances).map(([key, instance]) => {
+    return [key, { ...instance, rules: withoutEarlier(instance.rules) }] as const;
+  });
+  const [kept, rewound] = [Object.fromEntries(rules), Object.fromEntries(instances)];
+  return { ...state, rules: kept, instances: rewound, window: null, throughMs: null };
+}
+
+/** Their times lie in the future now. */
+function withoutEarlier(rules: Instance["rules"]): Instance["rules"] {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, { state, sinceMs, fire }]) => [name, { state, sinceMs, fire }]),
+  );
 }

@@ -11,7 +11,7 @@ export interface AlertState {
   /** Digest of query and bucket size. */
   definition: string;
   /** By the name of the rule. */
-  rules: Record<string, { definition: string; adoptedMs: number }>;
+  rules: Record<string, AdoptedRule>;
   /** Id of the window that the alert follows, having judged all of its buckets. Null until it has caught up. */
   window: string | null;
   /**
@@ -21,6 +21,17 @@ export interface AlertState {
   throughMs: number | null;
   /** By `instanceKey` of their labels. */
   instances: Record<string, Instance>;
+}
+
+/** What the state keeps of a rule as it is configured. */
+export interface AdoptedRule {
+  definition: string;
+  adoptedMs: number;
+  /**
+   * Start of the first bucket that it has judged: older ones are not judged again. Absent until then, and in states that
+   * an earlier version stored.
+   */
+  judgedFromMs?: number;
 }
 
 const alertStateVersion = 2;
@@ -38,6 +49,31 @@ export interface RuleState {
   sinceMs: number;
   /** The open fire: from `firing` until `ok`, also while there is no data. */
   fire: OpenFire | null;
+  /**
+   * The states before, the oldest first, back to the one in which the oldest bucket that may be judged again found the
+   * rule. Absent where there are none.
+   */
+  earlier?: EarlierState[];
+  /** The fires of that time, with the times that people may have heard of. Absent where there are none. */
+  fires?: RecentFire[];
+}
+
+/** The time of a fire as it is stored. */
+export interface RecentFire {
+  id: string;
+  /** End of the bucket with which it began. */
+  fromMs: number;
+  /** Null while it is open. */
+  toMs: number | null;
+}
+
+/** A state that has ended. */
+export interface EarlierState {
+  state: RuleCondition;
+  /** End of the bucket that caused it. */
+  sinceMs: number;
+  /** The fire that was open in it. */
+  fireId: string | null;
 }
 
 export interface OpenFire {
@@ -63,7 +99,7 @@ export function makeFreshState(alert: AlertDefinition, nowMs: number): AlertStat
 }
 
 /** What the state keeps of a rule that is new or changed as of `nowMs`. */
-export function adoptRule(rule: EvaluationRule, nowMs: number): AlertState["rules"][string] {
+export function adoptRule(rule: EvaluationRule, nowMs: number): AdoptedRule {
   return { definition: ruleDefinition(rule), adoptedMs: nowMs };
 }
 

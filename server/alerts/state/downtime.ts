@@ -1,10 +1,18 @@
 /** Times at which the server took no rows: it was stopped, killed or suspended, or its clock was set forward. */
 import type { State, StateChange } from "../../../engine/index.ts";
-import { aliveEveryMs, aliveGapMsMax, downtimeAgeMsMax, downtimesMax } from "../limits.ts";
+import { aliveEveryMs, aliveGapMsMax, aliveMarkEveryMs, downtimeAgeMsMax, downtimesMax } from "../limits.ts";
 
 interface AliveRecord {
   aliveMs: number;
   gaps: [fromMs: number, toMs: number][];
+}
+
+/** A sign of life outside the state: it survives the process at once, and a loss of power at some later time. */
+export interface AliveMark {
+  /** The newest sign of life in Unix milliseconds; undefined where there is none, or it is damaged. */
+  read(): number | undefined;
+  /** Does not throw: a mark that cannot be written lets more time count as downtime. */
+  write(aliveMs: number): void;
 }
 
 const table = "alert-clock";
@@ -12,28 +20,42 @@ const id = "alive";
 
 export class Downtime {
   readonly #state: State;
+  readonly #mark: AliveMark | undefined;
   #gaps: AliveRecord["gaps"];
   #seenMs: number;
   #storedMs: number;
+  #markedMs: number;
+  #hasUnstoredGap = false;
 
-  /** Counts the time since the last stored sign of life as downtime. Without one, there was no downtime. */
-  constructor(state: State, nowMs: number) {
+  /**
+   * Counts the time since the last sign of life, in the state or in the mark, as downtime. Without one in the state
+   * there was no downtime.
+   */
+  constructor(state: State, nowMs: number, mark?: AliveMark) {
     this.#state = state;
+    this.#mark = mark;
     const known = state.get(table, id) as unknown as AliveRecord | undefined;
     this.#gaps = (known?.gaps ?? []).map(([fromMs, toMs]) => [fromMs, toMs]);
     this.#seenMs = nowMs;
     this.#storedMs = Number.NEGATIVE_INFINITY;
-    if (known !== undefined && known.aliveMs < nowMs) this.#add(known.aliveMs, nowMs);
+    this.#markedMs = Number.NEGATIVE_INFINITY;
+    if (known === undefined) return;
+    const aliveMs = Math.max(known.aliveMs, mark?.read() ?? Number.NEGATIVE_INFINITY);
+    if (aliveMs < nowMs) this.#add(aliveMs, nowMs);
   }
 
   /**
    * Records that the server is alive. A gap of more than `aliveGapMsMax` since the last call is downtime. The record is
-   * stored after a gap, and else every `aliveEveryMs`.
+   * stored after a gap, and else every `aliveEveryMs`; the mark is written every `aliveMarkEveryMs`.
    */
   async recordAlive(nowMs: number): Promise<void> {
     if (nowMs - this.#seenMs > aliveGapMsMax) this.#add(this.#seenMs, nowMs);
     this.#seenMs = nowMs;
     if (Math.abs(nowMs - this.#storedMs) >= aliveEveryMs) await this.#store(nowMs);
+    // A mark that is newer than a gap would hide the gap from a start that finds no record of it.
+    if (this.#hasUnstoredGap || Math.abs(nowMs - this.#markedMs) < aliveMarkEveryMs) return;
+    this.#markedMs = nowMs;
+    this.#mark?.write(nowMs);
   }
 
   /** Records a shutdown in good order: the downtime begins at `nowMs`. */
@@ -41,20 +63,22 @@ export class Downtime {
     await this.#store(nowMs);
   }
 
-  /** Returns whether some downtime overlaps the range. */
-  overlaps(fromMs: number, toMs: number): boolean {
-    return this.#gaps.some(([from, to]) => from < toMs && to > fromMs);
+  /** The downtimes that overlap a range, in their order. */
+  within(fromMs: number, toMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
+    return this.#gaps.filter(([from, to]) => from < toMs && to > fromMs);
   }
 
   #add(fromMs: number, toMs: number): void {
     this.#gaps.push([fromMs, toMs]);
     this.#gaps = this.#gaps.filter(([, to]) => toMs - to < downtimeAgeMsMax).slice(-downtimesMax);
     this.#storedMs = Number.NEGATIVE_INFINITY;
+    this.#hasUnstoredGap = true;
   }
 
   async #store(nowMs: number): Promise<void> {
     this.#storedMs = nowMs;
     const change: StateChange = { table, id, value: { aliveMs: nowMs, gaps: this.#gaps } };
     await this.#state.write([change]);
+    this.#hasUnstoredGap = false;
   }
 }

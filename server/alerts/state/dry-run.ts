@@ -1,10 +1,11 @@
 /** The dry run of an alert: what it would have judged and which fires it would have had over stored rows. */
 
 import { readBucketsMax } from "../limits.ts";
-import { type Advance, advance, type BucketVerdict, type Transition } from "./advance.ts";
+import { advance } from "./advance.ts";
 import { type AlertDefinition, bucketMsOf, windowBuckets } from "./alert-definition.ts";
 import { type AlertState, makeFreshState } from "./alert-state.ts";
 import { floorTo } from "./evaluation-schedule.ts";
+import type { Advance, BucketVerdict, Transition } from "./judgement.ts";
 import type { ReadSeries } from "./read-series.ts";
 import type { Window } from "./window.ts";
 
@@ -68,7 +69,10 @@ export async function* stepsOfDryRun(
   let window: Window | undefined;
   for (;;) {
     const series = startMs < endMs ? await read(startMs, endMs) : [];
-    const reading = { fromMs: startMs, toMs: endMs, series, unlabelled, isLost: () => false };
+    const reading = {
+      ...{ fromMs: startMs, toMs: endMs, readFromMs: startMs, series, unlabelled },
+      ...{ incomplete: () => undefined, comparedFromMs: Number.POSITIVE_INFINITY, revisedAfterMs: 0 },
+    };
     const judgeFromMs = window?.throughMs ?? endMs - bucketMs;
     const step = advance([{ alert, state, fromMs: judgeFromMs, visit }], window, reading);
     window = step.window;

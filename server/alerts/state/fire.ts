@@ -30,6 +30,8 @@ export interface Fire
   repeats?: Record<string, number>;
   /** Absent from fires that an earlier version stored. */
   opening?: FireOpening;
+  /** Present where rows demand the fire that came after its bucket had been judged. */
+  corrected?: true;
 }
 
 /** The end of a fire. */
@@ -97,20 +99,24 @@ export function fireIdOf(
   return stableId("fire", alertId, rule, adoptedMs, instance, firedAtMs);
 }
 
+/** Members of a fire that no event carries. */
+const internalMembers = [
+  "resolvedAtMs",
+  "reason",
+  "told",
+  "silencedBy",
+  "actions",
+  "opening",
+  "repeats",
+  "repeatSeconds",
+  "corrected",
+] as const satisfies (keyof Fire)[];
+
 /** What events of all types say of a fire. */
 export function factsOf({ id, ...fire }: Fire): Omit<AlertEvent, "id" | "type" | "late"> {
-  const {
-    resolvedAtMs: _,
-    reason: __,
-    told: ___,
-    silencedBy: ____,
-    actions: _____,
-    opening: ______,
-    repeats: _______,
-    repeatSeconds: ________,
-    ...facts
-  } = fire;
-  return { ...facts, fireId: id };
+  const facts: Partial<Fire> = { ...fire };
+  for (const name of internalMembers) delete facts[name];
+  return { ...(facts as Omit<typeof fire, (typeof internalMembers)[number]>), fireId: id };
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import type { StaticRule } from "../../model/alert.ts";
 import { isBreaching } from "./alert-definition.ts";
+import { type MissingEffect, type PossiblePoint, possiblePoint } from "./missing-rows.ts";
 
 export interface Verdict {
   /** `keep`: the state stays what it was. */
@@ -20,17 +21,24 @@ const verdictsWithoutPoints = {
   notBreaching: { state: "ok", why: "no bucket has a point, and missing points do not breach" },
 } satisfies Record<string, Verdict>;
 
+/** One for each bucket: what rows that may be missing from it could do. Absent where no bucket lacks rows. */
+export type MissingEffects = readonly (MissingEffect | undefined)[];
+
 /**
  * Decides from the first `end` entries of `values`. Each entry is the value of one bucket, null where the bucket has no
- * point; the oldest bucket comes first. Only the newest N + 2 of the entries count.
+ * point; the oldest bucket comes first. Only the newest N + 2 of the entries count. Where rows may be missing, the
+ * state is kept unless all that they could make of the buckets leads to the same verdict.
  */
 export function verdictOf(
   values: readonly (number | null)[],
   rule: StaticRule,
   end = values.length,
+  effects?: MissingEffects,
 ): Verdict {
   const counts = countsOf(values, rule, end);
-  return { state: decide(counts, rule), why: explain(counts, rule) };
+  const state = verdictState(values, rule, end, effects);
+  if (state === decide(counts, rule)) return { state, why: explain(counts, rule) };
+  return { state, why: `${explain(counts, rule)}; rows that may be missing could decide otherwise` };
 }
 
 /** Decides like `verdictOf`, without the reason: most verdicts change nothing, and nobody reads their reason. */
@@ -38,14 +46,62 @@ export function verdictState(
   values: readonly (number | null)[],
   rule: StaticRule,
   end: number,
+  effects?: MissingEffects,
 ): Verdict["state"] {
-  return decide(countsOf(values, rule, end), rule);
+  const oldest = end - rule.persistenceSettings.datapointsInEvaluationWindow - 2;
+  const isWhole = !effects?.some((effect, i) => effect !== undefined && i >= oldest && i < end);
+  if (isWhole) return decide(countsOf(values, rule, end), rule);
+  let verdict: Verdict["state"] | undefined;
+  for (const counts of possibleCounts(values, rule, end, effects!)) {
+    const possible = decide(counts, rule);
+    if (verdict !== undefined && verdict !== possible) return "keep";
+    verdict = possible;
+  }
+  return verdict!;
+}
+
+/** All counts that the window may turn out to have, each once. */
+function possibleCounts(
+  values: readonly (number | null)[],
+  rule: StaticRule,
+  end: number,
+  effects: MissingEffects,
+): Iterable<Counts> {
+  const { buckets, window } = bucketsOf(rule, end);
+  const none: Counts = { buckets, window, points: 0, breaching: 0, oldestAge: 0 };
+  let all = new Map([["", none]]);
+  for (let age = 1; age <= buckets; age++) {
+    const point = possiblePoint(values[end - age]!, effects[end - age], rule);
+    const next = new Map<string, Counts>();
+    for (const counts of all.values()) {
+      for (const one of withPoint(counts, point, age)) {
+        next.set(`${one.points} ${one.breaching} ${one.oldestAge}`, one);
+      }
+    }
+    all = next;
+  }
+  return all.values();
+}
+
+function withPoint(
+  counts: Counts,
+  { canBeMissing, canBreach, canBeSound }: PossiblePoint,
+  age: number,
+): Counts[] {
+  const { points, breaching, window } = counts;
+  if (points === window) return [counts];
+  const counted = { ...counts, points: points + 1, oldestAge: age };
+  return [
+    ...(canBeMissing ? [counts] : []),
+    ...(canBeSound ? [counted] : []),
+    ...(canBreach ? [{ ...counted, breaching: breaching + 1 }] : []),
+  ];
 }
 
 interface Counts {
   /** Observed buckets, at most `datapointsInEvaluationWindow` + 2. */
   buckets: number;
-  /** `datapointsInEvaluationWindow`, or `buckets` where that is smaller, as right after a start or a downtime. */
+  /** `datapointsInEvaluationWindow`, or `buckets` where that is smaller, as right after a start. */
   window: number;
   /** Number of points that count: the newest ones, `window` at most. */
   points: number;
@@ -55,10 +111,15 @@ interface Counts {
   oldestAge: number;
 }
 
-function countsOf(values: readonly (number | null)[], rule: StaticRule, end: number): Counts {
+/** Only the newest `buckets` of the first `end` values count. */
+function bucketsOf(rule: StaticRule, end: number): { buckets: number; window: number } {
   const { datapointsInEvaluationWindow } = rule.persistenceSettings;
   const buckets = Math.min(end, datapointsInEvaluationWindow + 2);
-  const window = Math.min(datapointsInEvaluationWindow, buckets);
+  return { buckets, window: Math.min(datapointsInEvaluationWindow, buckets) };
+}
+
+function countsOf(values: readonly (number | null)[], rule: StaticRule, end: number): Counts {
+  const { buckets, window } = bucketsOf(rule, end);
   let points = 0;
   let breaching = 0;
   let oldestAge = 0;

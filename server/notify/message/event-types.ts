@@ -133,6 +133,7 @@ const resolveReasonTexts = {
   gone: "it has had no data for a day",
   changed: "the alert was changed",
   deleted: "the alert was deleted",
+  corrected: "rows that came late show that it should not have fired",
 } as const;
 
 /** Formats a time as RFC 3339 says, in UTC. */

@@ -344,7 +344,7 @@ test("a query that hangs holds no stop up", async () => {
 test("fires of deleted alerts are bounded, whether they are deleted now or while the server is down", async () => {
   const { state } = new World(startMs);
   const fires = () => state.list("alert-fires").map(({ value }) => value as unknown as Fire);
-  const records = new AlertRecords(state);
+  const records = new AlertRecords(state, 1);
   const alerts = Array.from({ length: deletedAlertsFiresMax / resolvedFiresMax + 2 }, (_, i) => `a${i}`);
   for (const [at, alertId] of alerts.entries()) {
     const ended = Array.from({ length: resolvedFiresMax }, (_, i) => {
@@ -355,7 +355,7 @@ test("fires of deleted alerts are bounded, whether they are deleted now or while
   expect(fires()).toHaveLength(deletedAlertsFiresMax + resolvedFiresMax);
   expect(fires().filter(({ alertId }) => alertId === "a0" || alertId === "a2")).toHaveLength(1_000);
   expect(fires().filter(({ alertId }) => alertId === "a1")).toEqual([]);
-  await state.write(new AlertRecords(state).unusedFireChanges(() => false));
+  await state.write(new AlertRecords(state, 1).unusedFireChanges(() => false));
   expect(fires()).toHaveLength(deletedAlertsFiresMax);
   expect(fires().filter(({ alertId }) => alertId === "a0")).toEqual([]);
 });

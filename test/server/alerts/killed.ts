@@ -37,7 +37,18 @@ const evaluator = new Evaluator({
   subscribers: [outbox],
   actionsFor: (_fire, own) => [...own],
   delayMs: 30_000,
-  shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
+  signalDelaysMs: {},
+  historyAgeMs: 30 * 24 * 3_600_000,
+  lateRowsMs: 0,
+  retryWaitMs: 0,
+  aliveMark: undefined,
+  bucketsWithRows: async () => [],
+  shapeOf: (query) => ({
+    unlabelled: false,
+    selector: query,
+    signals: ["logs"],
+    missing: { effect: "change", spillsOver: false },
+  }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },
   query: async ({ query, startMs, endMs }) =>
     sceneNames.map((name) => {

@@ -1,10 +1,10 @@
 /** Laws of evaluation over random timelines. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Transition } from "../../../server/alerts/state/advance.ts";
 import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import { windowBuckets } from "../../../server/alerts/state/alert-definition.ts";
 import { runDry } from "../../../server/alerts/state/dry-run.ts";
+import type { Transition } from "../../../server/alerts/state/judgement.ts";
 import type { ReadSeries } from "../../../server/alerts/state/read-series.ts";
 import type { EvaluationRule } from "../../../server/model/alert.ts";
 import { alertOf, delayMs, ruleOf, World } from "./world.ts";

@@ -4,6 +4,13 @@ import type { EvaluationRule, MissingDatapointBehavior } from "../../../server/m
 
 export type Cell = number | null;
 
+/** A bucket that may lack rows: what it holds, and what it may become by more rows. */
+export interface OpenCell {
+  value: Cell;
+  /** How more rows move it. */
+  moves: "rises" | "falls" | "moves";
+}
+
 export interface Window {
   m: number;
   n: number;
@@ -11,7 +18,7 @@ export interface Window {
   isBreach: (value: number) => boolean;
 }
 
-export function windowOf(rule: EvaluationRule): Window {
+export function windowOf(rule: EvaluationRule): Window & { thresholds: readonly number[] } {
   const { datapointsToAlarm: m, datapointsInEvaluationWindow: n } = rule.static.persistenceSettings;
   const behaviour = rule.static.persistenceSettings.missingDatapointBehavior ?? "notBreaching";
   const tests = rule.static.operators.map(({ operator, threshold }) => (value: number) => {
@@ -26,7 +33,57 @@ export function windowOf(rule: EvaluationRule): Window {
     }[operator];
     return wanted.includes(sign);
   });
-  return { m, n, behaviour, isBreach: (value) => tests.every((test) => test(value)) };
+  const thresholds = rule.static.operators.map(({ threshold }) => threshold);
+  return { m, n, behaviour, thresholds, isBreach: (value) => tests.every((test) => test(value)) };
+}
+
+/**
+ * The state after the last cell, some of which may lack rows: what all that they may become leads to, else what was
+ * before. Goes through all of it.
+ */
+export function naiveOpenState(
+  cells: readonly (Cell | OpenCell)[],
+  window: Window & { thresholds: readonly number[] },
+  before: string,
+): string {
+  const range = cells.slice(Math.max(0, cells.length - window.n - 2));
+  const choices = range.map((cell) =>
+    cell === null || typeof cell === "number" ? [cell] : possibleCells(cell, window),
+  );
+  const kinds = choices.map((all) =>
+    all.map((cell) => (cell === null ? "missing" : window.isBreach(cell) ? "breach" : "sound")).join("|"),
+  );
+  const { m, n, behaviour } = window;
+  const key = JSON.stringify([kinds, m, n, behaviour, before]);
+  const known = openStates.get(key);
+  if (known !== undefined) return known;
+  const lots: Cell[][] = [[]];
+  for (const all of choices) {
+    for (const lot of lots.splice(0)) for (const cell of all) lots.push([...lot, cell]);
+  }
+  // "Keep" is told from a verdict by asking twice.
+  const verdicts = new Set(
+    lots.map((lot) => `${naiveState(lot, window, "one")} ${naiveState(lot, window, "two")}`),
+  );
+  const [only] = verdicts;
+  const state = verdicts.size === 1 && only !== "one two" ? only!.split(" ")[0]! : before;
+  openStates.set(key, state);
+  return state;
+}
+
+const openStates = new Map<string, string>();
+
+/** A cell of each kind that it may become: missing, breaching, sound. */
+function possibleCells(
+  { value, moves }: OpenCell,
+  { isBreach, thresholds }: Window & { thresholds: readonly number[] },
+): Cell[] {
+  const near = thresholds.flatMap((each) => [each - 1, each - 0.25, each, each + 0.25, each + 1]);
+  const values = [-1e9, ...near, 1e9, ...(value === null ? [] : [value])].filter(
+    (each) => value === null || moves === "moves" || (moves === "rises" ? each >= value : each <= value),
+  );
+  const one = (isWanted: boolean) => values.filter((each) => isBreach(each) === isWanted).slice(0, 1);
+  return [...(value === null ? [null] : []), ...one(true), ...one(false)];
 }
 
 /** The state after the last cell; `before` is what "keep" keeps. */
@@ -78,17 +135,16 @@ export function naiveFires(
   const window = Math.max(...alert.timeseries.evaluationRules.map((rule) => windowOf(rule).n)) + 2;
   const fires: Told[] = [];
   const states = new Map<string, { state: string; fire: Told | null }>();
-  let cells: (number | null)[] = [];
+  let cells: (Cell | OpenCell)[] = [];
   let lastDataMs: number | null = null;
   for (let atMs = firstMs - window * bucketMs; atMs < endMs; atMs += bucketMs) {
-    if (isLost(atMs)) continue;
     const value = series.valueAt(atMs);
-    cells.push(value);
+    cells.push(isLost(atMs) ? { value, moves: "moves" } : value);
     if (value !== null) lastDataMs = atMs + bucketMs;
     if (atMs < firstMs - bucketMs || lastDataMs === null) continue;
     for (const rule of alert.timeseries.evaluationRules) {
       const before = states.get(rule.name) ?? { state: "noData", fire: null };
-      const state = naiveState(cells, windowOf(rule), before.state);
+      const state = naiveOpenState(cells, windowOf(rule), before.state);
       let { fire } = before;
       if (state === "firing" && fire === null) {
         fire = {
@@ -105,7 +161,7 @@ export function naiveFires(
       }
       states.set(rule.name, { state, fire });
     }
-    if (atMs + bucketMs - lastDataMs < 24 * hour) continue;
+    if (isLost(atMs) || atMs + bucketMs - lastDataMs < 24 * hour) continue;
     for (const { fire } of states.values())
       if (fire) Object.assign(fire, { resolvedAtMs: atMs + bucketMs, reason: "gone" });
     states.clear();

@@ -13,6 +13,8 @@ import { Disk } from "./disk.ts";
 interface Point {
   value: number;
   arrivedMs: number;
+  /** What the bucket has from a later time on. */
+  later?: Point;
 }
 
 export interface WorldSeries {
@@ -47,7 +49,12 @@ export class World {
       state: this.state,
       now: () => this.nowMs,
       query: async (asked) => this.#answer(asked),
-      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
+      shapeOf: (query) => ({
+        unlabelled: query.startsWith("plain"),
+        selector: query,
+        signals: ["logs"],
+        missing: { effect: "change", spillsOver: false },
+      }),
       arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
       subscribers: [
         new InvestigationRequests(this.state),
@@ -65,6 +72,12 @@ export class World {
       silencedBy: ({ labels }) => [...this.silenced].find((name) => labels.name === name),
       actionsFor: (_fire, own) => [...own],
       delayMs,
+      signalDelaysMs: {},
+      historyAgeMs: 30 * 24 * 3_600_000,
+      lateRowsMs: 0,
+      retryWaitMs: 0,
+      aliveMark: undefined,
+      bucketsWithRows: async () => [],
       metrics: this.metrics,
       log: (level, message) => this.logged.push(`${level} ${message}`),
       ...changes,
@@ -108,6 +121,20 @@ export class World {
     one.points.set(bucketMs, { value, arrivedMs });
   }
 
+  /** Rows that arrive later give a point that is there another value. */
+  replace(
+    query: string,
+    labels: Record<string, string>,
+    bucketMs: number,
+    value: number,
+    arrivedMs: number,
+  ): void {
+    const one = this.series
+      .get(query)!
+      .find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))!;
+    one.points.get(bucketMs)!.later = { value, arrivedMs };
+  }
+
   messages(): EventMessage<AlertEvent>[] {
     return this.state.list("sent").map(({ value }) => value as unknown as EventMessage<AlertEvent>);
   }
@@ -135,8 +162,8 @@ export class World {
 
   #oldestSince(positionMs: number): number | undefined {
     const all = [...this.series.values()].flat().flatMap(({ points }) => [...points]);
-    const times = all.flatMap(([bucketMs, { arrivedMs }]) =>
-      arrivedMs > positionMs && arrivedMs <= this.nowMs ? [bucketMs] : [],
+    const times = all.flatMap(([bucketMs, { arrivedMs, later }]) =>
+      [arrivedMs, later?.arrivedMs ?? 0].some((ms) => ms > positionMs && ms <= this.nowMs) ? [bucketMs] : [],
     );
     return times.length === 0 ? undefined : Math.min(...times);
   }
@@ -149,7 +176,9 @@ export class World {
       const seen: [number, number][] = [];
       const widthMs = asked.bucketSeconds * 1000;
       for (let bucketMs = asked.startMs; bucketMs <= asked.endMs; bucketMs += widthMs) {
-        const point = points.get(bucketMs);
+        const first = points.get(bucketMs);
+        const isReplaced = first?.later !== undefined && first.later.arrivedMs <= this.nowMs;
+        const point = isReplaced ? first.later : first;
         if (point !== undefined && point.arrivedMs <= this.nowMs) seen.push([bucketMs, point.value]);
       }
       if (seen.length > 0) found.push({ labels, points: seen });

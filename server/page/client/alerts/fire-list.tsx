@@ -20,6 +20,7 @@ const reasons: Readonly<Record<string, string>> = {
   gone: "no data for a long time",
   changed: "the alert was changed",
   deleted: "the alert was deleted",
+  corrected: "rows that came late take it back",
 };
 
 export function FireList({ alertId, fires }: { alertId: string; fires: readonly AlertFire[] }) {

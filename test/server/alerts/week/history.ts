@@ -24,7 +24,7 @@ export class ModelWeek {
   readonly #gaps: [fromMs: number, toMs: number][] = [];
   #nowMs: number;
   #isUp = true;
-  /** The last time at which the server could say that it was alive; null: just now. */
+  /** The last time at which the server said that it was alive; null: it does. */
   #silentSinceMs: number | null = null;
   #diskIsFull = false;
   /** Until then the clock was before: what was due is not due again. */
@@ -59,11 +59,9 @@ export class ModelWeek {
         break;
       case "fill the disk":
         this.#diskIsFull = true;
-        if (this.#isUp) this.#silentSinceMs = this.#nowMs;
         break;
       case "free the disk":
         this.#diskIsFull = false;
-        if (this.#isUp) this.#silentSinceMs = null;
         break;
       case "silence":
         this.#silences.add(deed.name);
@@ -71,13 +69,8 @@ export class ModelWeek {
       case "unsilence":
         this.#silences.delete(deed.name);
         break;
-      case "stop":
-      case "kill":
-        this.#fallSilent(this.#nowMs);
-        break;
-      case "death":
-        // It may have said with its last breath that it is alive: a start in the same millisecond lost nothing then.
-        this.#fallSilent(deed.saidAlive ? this.#nowMs : this.#nowMs - 1);
+      case "fell silent":
+        this.#fallSilent(deed.aliveMs);
         break;
       case "start":
         this.#start();
@@ -87,9 +80,20 @@ export class ModelWeek {
     }
   }
 
+  /** How long the server was away within a time. What the clock jumps over may be jumped over twice. */
+  #downMs(fromMs: number, toMs: number): number {
+    let ms = 0;
+    let seenMs = fromMs;
+    for (const [from, to] of this.#gaps.toSorted(([a], [b]) => a - b)) {
+      ms += Math.max(0, Math.min(to, toMs) - Math.max(from, seenMs));
+      seenMs = Math.max(seenMs, to);
+    }
+    return ms;
+  }
+
   #fallSilent(ms: number): void {
     this.#isUp = false;
-    this.#silentSinceMs ??= ms;
+    this.#silentSinceMs = ms;
   }
 
   #start(): void {
@@ -169,7 +173,7 @@ export class ModelWeek {
         valueAt: (bucketMs) => this.#points.seenAt(series, bucketMs, nowMs),
       })),
       isPlain: query.startsWith("plain"),
-      isLost: (ms, widthMs) => this.#gaps.some(([from, to]) => from < ms + widthMs && to > ms),
+      isLost: (ms, widthMs) => this.#downMs(ms, ms + widthMs) > widthMs / 20,
       isSilenced: (alert, labels) =>
         mayBeSilenced(alert.alert.metadata.id) &&
         [...this.#silences].some((name) => labels === labelsKey({ name })),

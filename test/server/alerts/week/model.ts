@@ -5,13 +5,14 @@
 
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { Action, EvaluationRule } from "../../../../server/model/alert.ts";
-import { type Cell, naiveState, windowOf } from "../naive.ts";
+import { type Cell, naiveOpenState, windowOf } from "../naive.ts";
 import { hour, minute, second } from "./plan.ts";
 
 /** The buckets of a query as all alerts that ask it have observed them. */
 interface ObservedWindow {
   readonly buckets: readonly number[];
   cell(labels: string, bucketMs: number): Cell;
+  isLost(bucketMs: number): boolean;
   lastDataMs(labels: string): number;
   labels(): string[];
 }
@@ -170,6 +171,7 @@ export class ModelAlert {
     this.#wasJudged = true;
     for (const [labels, instance] of this.#instances) {
       for (const rule of this.#rules()) this.#judge(rule, labels, instance, window, bucketMs);
+      if (window.isLost(bucketMs)) continue;
       if (!isPlain && endMs - window.lastDataMs(labels) >= 24 * hour) this.#leave(labels, instance, bucketMs);
     }
   }
@@ -203,8 +205,8 @@ export class ModelAlert {
       .slice(-(window.n + 2))
       .map((ms) => [ms, shared.cell(labels, ms)] as const);
     const before = instance.rules.get(rule.name);
-    const state = naiveState(
-      seen.map(([, value]) => value),
+    const state = naiveOpenState(
+      seen.map(([ms, value]) => (shared.isLost(ms) ? { value, moves: "moves" } : value)),
       window,
       before?.state ?? "noData",
     );

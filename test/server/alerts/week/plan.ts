@@ -27,8 +27,8 @@ export type Deed =
   | { do: "set the clock"; toMs: number }
   | { do: "look" };
 
-/** What came of a kill in a write. */
-export type Death = { do: "death"; saidAlive: boolean };
+/** A stop, a kill or a death in a write, and when the server said last that it was alive. */
+export type Death = { do: "fell silent"; aliveMs: number };
 
 export interface Step {
   /** By the clock of the server, which may go back. */

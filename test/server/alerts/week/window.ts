@@ -7,11 +7,17 @@ export class ModelWindow {
   throughMs: number | null = null;
   buckets: number[] = [];
   readonly #cells = new Map<string, Map<number, Cell>>();
+  /** Buckets in which the server was away. */
+  readonly #lost = new Set<number>();
   readonly #lastDataMs = new Map<string, number>();
   #read = 0;
 
   cell(labels: string, bucketMs: number): Cell {
     return this.#cells.get(labels)?.get(bucketMs) ?? null;
+  }
+
+  isLost(bucketMs: number): boolean {
+    return this.#lost.has(bucketMs);
   }
 
   lastDataMs(labels: string): number {
@@ -48,7 +54,6 @@ export class ModelWindow {
     }
     const toMs = Math.max(this.throughMs ?? headMs, headMs);
     for (let bucketMs = wasMs; bucketMs < toMs; bucketMs += widthMs) {
-      if (around.isLost(bucketMs, widthMs)) continue;
       this.#observe(bucketMs, widthMs, around);
       this.buckets = this.buckets.slice(-size);
       for (const [i, alert] of alerts.entries())
@@ -63,6 +68,7 @@ export class ModelWindow {
     this.throughMs = null;
     this.buckets = [];
     this.#cells.clear();
+    this.#lost.clear();
     this.#lastDataMs.clear();
     for (const alert of alerts) alert.isFresh = true;
   }
@@ -78,13 +84,14 @@ export class ModelWindow {
   #fill(fromMs: number, toMs: number, widthMs: number, around: Surroundings): void {
     const known = new Set(this.buckets);
     for (let bucketMs = fromMs; bucketMs < toMs; bucketMs += widthMs) {
-      if (!known.has(bucketMs) && !around.isLost(bucketMs, widthMs)) this.#observe(bucketMs, widthMs, around);
+      if (!known.has(bucketMs)) this.#observe(bucketMs, widthMs, around);
     }
     this.buckets.sort((a, b) => a - b);
   }
 
-  #observe(bucketMs: number, widthMs: number, { series }: Surroundings): void {
+  #observe(bucketMs: number, widthMs: number, { series, isLost }: Surroundings): void {
     this.buckets.push(bucketMs);
+    if (isLost(bucketMs, widthMs)) this.#lost.add(bucketMs);
     for (const { labels, valueAt } of series) {
       const value = valueAt(bucketMs);
       if (value === null) continue;

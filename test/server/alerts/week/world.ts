@@ -1,5 +1,5 @@
 /** Lives through a plan in virtual time: the real evaluator and outbox, over points, a disk and receivers that do as they are told. */
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { Evaluator } from "../../../../server/alerts/evaluator.ts";
 import type { SeriesRequest } from "../../../../server/alerts/evaluator-options.ts";
 import { InvestigationRequests } from "../../../../server/alerts/investigation-requests.ts";
@@ -70,6 +70,8 @@ export class WeekWorld {
   readonly #silences = new Set<string>();
   readonly #moods = new Map<string, Mood>();
   readonly #everMade = new Set<string>();
+  /** The last sign of life beside the disk. */
+  #markMs = weekStartMs;
   #process: Process | null = null;
   #evaluator!: Evaluator;
   #outbox!: Outbox;
@@ -102,7 +104,7 @@ export class WeekWorld {
   async #do(deed: Deed): Promise<void> {
     // One that was to die in a write, and wrote too little.
     if (deed.do === "start" && this.#process !== null) this.#die();
-    if (deed.do !== "kill in a write") this.journal.push({ atMs: this.nowMs, deed });
+    if (!["kill in a write", "stop", "kill"].includes(deed.do)) this.journal.push({ atMs: this.nowMs, deed });
     switch (deed.do) {
       case "save":
         this.alerts.set(deed.alert.metadata.id, deed.alert);
@@ -157,8 +159,7 @@ export class WeekWorld {
     }
     this.#seeFires();
     if (what === "stop") await this.#evaluator.close();
-    this.#process!.kill();
-    this.#process = null;
+    this.#die();
   }
 
   async #start(): Promise<void> {
@@ -196,11 +197,27 @@ export class WeekWorld {
         log,
         silencedBy,
         delayMs,
+        signalDelaysMs: {},
+        historyAgeMs: 30 * 24 * 3_600_000,
+        lateRowsMs: 0,
+        retryWaitMs: 0,
+        aliveMark: {
+          read: () => this.#markMs,
+          write: (aliveMs) => {
+            this.#markMs = aliveMs;
+          },
+        },
+        bucketsWithRows: async () => [],
         subscribers: [new InvestigationRequests(state), this.#outbox],
         actionsFor: (_fire, own) => [...own],
       },
       query: (asked) => this.#answer(asked),
-      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
+      shapeOf: (query) => ({
+        unlabelled: query.startsWith("plain"),
+        selector: query,
+        signals: ["logs"],
+        missing: { effect: "change", spillsOver: false },
+      }),
       // As if rows of all ages came all the time: each reading looks back.
       arrivals: { position: () => this.nowMs, oldestMs: () => 0 },
     });
@@ -254,9 +271,11 @@ export class WeekWorld {
   }
 
   #die(): void {
-    const alive = this.disk.tables.get("alert-clock")?.get("alive") as { aliveMs: number } | undefined;
-    const saidAlive = alive?.aliveMs === this.nowMs;
-    this.journal.push({ atMs: this.nowMs, deed: { do: "death", saidAlive } });
+    const stored = this.disk.tables.get("alert-clock")?.get("alive") as { aliveMs: number } | undefined;
+    const aliveMs = Math.max(stored?.aliveMs ?? weekStartMs, this.#markMs);
+    // It says so at every tick, unless it cannot store that it was away before.
+    if (!this.disk.isFull) expect(this.nowMs - aliveMs).toBeLessThan(6 * second);
+    this.journal.push({ atMs: this.nowMs, deed: { do: "fell silent", aliveMs } });
     this.#process!.kill();
     this.#process = null;
   }
