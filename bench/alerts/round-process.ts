@@ -37,7 +37,11 @@ const alerting = new Alerting({
     outbox: { prepare: () => ({ changes: [], stored: () => undefined }) },
     routeOf: () => undefined,
   },
-  holds: { silencedBy: () => undefined, actionsFor: (_fire, own) => [...own] },
+  holds: {
+    silencedBy: () => undefined,
+    actionsFor: (_fire, own) => [...own],
+    actionsForEvent: (_event, own) => [...own],
+  },
   metrics: new Metrics(),
   now: () => clock.nowMs,
   storeFor: (whole) => whole,

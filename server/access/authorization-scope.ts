@@ -33,7 +33,7 @@ export type AlertReader = Pick<Stored<Alert>, "value" | "updatedBy">;
 /** The stored resources that a caller's scope depends on. */
 export interface ScopedResources extends Record<ManagedKind, { get(id: string): ManagedState | undefined }> {
   alerts: { get(id: string): (AlertReader & ManagedState) | undefined };
-  tokens: Pick<Tokens, "get" | "isValid">;
+  tokens: Pick<Tokens, "groupsOf">;
   listGroups(): readonly Group[];
   listResourceRules(): readonly ResourceRule[];
   listTelemetryRules(): readonly TelemetryRule[];

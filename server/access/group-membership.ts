@@ -27,16 +27,13 @@ export function withCurrentGroups(caller: Caller, groups: () => readonly Group[]
   return caller.user === undefined ? caller : { ...caller, ...findMembership(caller.user, groups()) };
 }
 
-/** The bearer with the groups that the token has now; one whose token is gone stays as it was. */
-export function withTokenGroups(caller: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
-  if (caller.tokenId === null || !isTokenValid(caller.tokenId, tokens)) return caller;
-  return { ...caller, groups: tokens.get(caller.tokenId)!.groups ?? null };
-}
-
-/** Whether the token is known and has not expired. */
-export function isTokenValid(id: string, tokens: Pick<Tokens, "get" | "isValid">): boolean {
-  const record = tokens.get(id);
-  return record !== undefined && tokens.isValid(record);
+/**
+ * The bearer with the groups that the token has now, or had last. What somebody saved goes by groups: it does not end
+ * with the token.
+ */
+export function withTokenGroups(caller: Caller, tokens: Pick<Tokens, "groupsOf">): Caller {
+  const groups = caller.tokenId === null ? undefined : tokens.groupsOf(caller.tokenId);
+  return groups === undefined ? caller : { ...caller, groups };
 }
 
 /** The user's groups; the role is the highest that one of them gives. */

@@ -6,7 +6,7 @@ import type { Signal, Step } from "../../engine/index.ts";
 import type { TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import { filterStore } from "./filtered-store.ts";
-import { isTokenValid, withTokenGroups } from "./group-membership.ts";
+import { withTokenGroups } from "./group-membership.ts";
 import { canMatch, collectFacts } from "./row-facts.ts";
 import { isRestricted, rowFilterOf } from "./row-filter.ts";
 import type { SearchableStore } from "./searchable-store.ts";
@@ -19,10 +19,10 @@ import type { Tokens } from "./tokens.ts";
 export function storeOfSaver(
   store: SearchableStore,
   saver: Caller,
-  tokens: Pick<Tokens, "get" | "isValid">,
+  tokens: Pick<Tokens, "groupsOf">,
   rules: readonly TelemetryRule[],
 ): SearchableStore {
-  const caller = withCurrentRights(saver, tokens);
+  const caller = withTokenGroups(saver, tokens);
   if (!isRestricted(caller)) return store;
   const filtered = filterStore(store, (signal) => rowFilterOf(caller, rules, signal));
   const check = (signal: Signal, steps: readonly Step[]) => {
@@ -43,16 +43,4 @@ export function storeOfSaver(
       return filtered.aggregateSamples(query, limits);
     },
   };
-}
-
-/**
- * The saver with the groups that the token has now. Rights from groups last as long as the token; those of a role alone
- * outlive it, so that renewing a token does not end alerts.
- */
-function withCurrentRights(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
-  if (saver.tokenId === null || isTokenValid(saver.tokenId, tokens)) return withTokenGroups(saver, tokens);
-  if (!isRestricted(saver)) return saver;
-  throw new Error(
-    `access lost: the token ${JSON.stringify(saver.name)}, which saved this alert last, is no longer valid; save the alert with another`,
-  );
 }

@@ -52,6 +52,8 @@ type WriteChanges = (changes: readonly StateChange[]) => Promise<void>;
 const table = "tokens";
 /** The time of each token's last use; a table of its own, since it changes all the time. */
 const usesTable = "token-uses";
+/** Groups of tokens that were revoked, by the id of the token. */
+const revokedTable = "revoked-tokens";
 const prefix = "svc_";
 const idBytes = 6;
 const secretBytes = 32;
@@ -69,6 +71,8 @@ export class Tokens {
   readonly #now: () => number;
   readonly #records = new Map<string, TokenRecord>();
   readonly #usedAtMs = new Map<string, number>();
+  /** Groups of tokens that were revoked and have saved alerts; null for a token without groups. */
+  readonly #revokedGroups = new Map<string, readonly string[] | null>();
 
   constructor(state: State, now: () => number) {
     this.#state = state;
@@ -77,6 +81,8 @@ export class Tokens {
     for (const { id, value: ms } of state.list(usesTable)) {
       if (this.#records.has(id) && typeof ms === "number") this.#usedAtMs.set(id, ms);
     }
+    for (const { id, value } of state.list(revokedTable))
+      this.#revokedGroups.set(id, value as readonly string[] | null);
   }
 
   /** The caller whom a token stands for; null where it is malformed, unknown, expired or revoked. */
@@ -133,21 +139,34 @@ export class Tokens {
 
   /**
    * Deletes tokens. They are refused from this moment on, before the change is on disk. Where `commit` throws they are
-   * taken again, as they would be after a restart.
+   * taken again, as they would be after a restart. `hasSaved`: whether a token has saved what goes on with its groups.
    */
   async revoke(
     ids: readonly string[],
+    hasSaved: (id: string) => boolean,
     commit: (changes: StateChange[], write: WriteChanges) => Promise<void>,
   ): Promise<void> {
+    const kept = ids.filter(hasSaved).map((id) => [id, this.#records.get(id)?.groups ?? null] as const);
     for (const id of ids) this.#records.delete(id);
-    const deletions = ids.flatMap((id) =>
-      [table, usesTable].map((from) => ({ table: from, id, value: undefined })),
-    );
+    const changes: StateChange[] = [
+      ...ids.flatMap((id) => [table, usesTable].map((from) => ({ table: from, id, value: undefined }))),
+      ...kept.map(([id, groups]) => ({ table: revokedTable, id, value: groups && [...groups] })),
+    ];
     try {
-      await commit(deletions, (changes) => this.#state.write(changes));
+      await commit(changes, (all) => this.#state.write(all));
+      for (const [id, groups] of kept) this.#revokedGroups.set(id, groups);
     } finally {
       for (const id of ids) this.#reload(id);
     }
+  }
+
+  /**
+   * The groups of a token, also of one that has expired, or was revoked and had saved something; null for a token
+   * without groups, undefined where nothing is known of the token.
+   */
+  groupsOf(id: string): readonly string[] | null | undefined {
+    const record = this.#records.get(id);
+    return record === undefined ? this.#revokedGroups.get(id) : (record.groups ?? null);
   }
 
   /** Makes the record in memory what was committed last. */

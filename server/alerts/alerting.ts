@@ -9,6 +9,7 @@ import type { Caller } from "../model/caller.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
+import { HealthWatch, type HealthWatchOptions } from "./health-watch.ts";
 import { InvestigationRequests } from "./investigation-requests.ts";
 import { defaultDelayMs, defaultHistoryAgeMs, defaultLateRowsMs, defaultRetryWaitMs } from "./limits.ts";
 import { QueryPlans } from "./query/query-shape.ts";
@@ -45,7 +46,10 @@ export interface AlertingOptions {
   /** The outbox gets messages about fires that go on, too. */
   repeats: Pick<RepeatsOptions, "outbox" | "routeOf">;
   /** Decides which fires are held back, and to whom others are reported. */
-  holds: Pick<EvaluatorOptions, "silencedBy" | "actionsFor">;
+  holds: Pick<EvaluatorOptions, "silencedBy" | "actionsFor"> & {
+    /** The same for an event about the alert as a whole. */
+    actionsForEvent: HealthWatchOptions["actionsFor"];
+  };
   metrics: Metrics;
   now: () => number;
   /**
@@ -71,6 +75,7 @@ export class Alerting {
   readonly evaluator: Evaluator;
   readonly investigationRequests: InvestigationRequests;
   readonly #options: AlertingOptions;
+  readonly health: HealthWatch;
   readonly #repeats: Repeats;
   readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
@@ -122,7 +127,8 @@ export class Alerting {
         return [...found];
       },
       subscribers: [this.investigationRequests, ...options.subscribers],
-      ...options.holds,
+      silencedBy: options.holds.silencedBy,
+      actionsFor: options.holds.actionsFor,
       delayMs: timing.delayMs ?? defaultDelayMs,
       signalDelaysMs: timing.signalDelaysMs ?? {},
       lateRowsMs: timing.lateRowsMs ?? defaultLateRowsMs,
@@ -133,6 +139,18 @@ export class Alerting {
       log,
     });
     const { records } = this.evaluator;
+    this.health = new HealthWatch({
+      ...{ state, now, log, outbox: options.repeats.outbox },
+      alerts: () => this.evaluator.watched(),
+      actionsFor: options.holds.actionsForEvent,
+    });
+    metrics.gauge(
+      "svc_alert_unhealthy",
+      "Alerts that are not judged for so long that people were told.",
+      () => {
+        return this.health.unhealthyCount;
+      },
+    );
     this.#repeats = new Repeats({
       ...{ state, records, now, log, ...options.repeats },
       silencedBy: (fire) => options.holds.silencedBy(fire, () => records.openFires()),
@@ -169,6 +187,7 @@ export class Alerting {
     if (this.#isClosed) return;
     this.evaluator.run();
     this.#repeats.run();
+    this.health.run();
     this.#scheduleSync();
   }
 
@@ -187,6 +206,7 @@ export class Alerting {
     await this.#syncing;
     clearTimeout(this.#timer);
     await this.#repeats.close();
+    await this.health.close();
     await this.evaluator.close();
   }
 

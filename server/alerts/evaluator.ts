@@ -7,6 +7,7 @@ import { StepCommit } from "./evaluation-commit.ts";
 import type { ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
+import type { WatchedAlert } from "./health-watch.ts";
 import { historyPageDefault, historySweepEveryMs } from "./limits.ts";
 import { type BucketRange, type LateRows, QueryGroup, signalDelayMs, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
@@ -177,6 +178,15 @@ export class Evaluator {
       throughMs: evaluated.throughMs(),
       evaluatedAtMs: newest?.atMs ?? null,
     };
+  }
+
+  /** All alerts, and why those are not judged that are not. */
+  *watched(): Generator<WatchedAlert> {
+    for (const evaluated of this.#alerts.values()) {
+      const { alert, group } = evaluated;
+      const hasNoData = evaluated.throughMs() !== null && evaluated.summary().state === "noData";
+      yield { alert, problem: group?.error ?? (hasNoData ? "its query finds no data" : null) };
+    }
   }
 
   /** The last evaluations of an alert, the newest first. */

@@ -57,6 +57,8 @@ export const downtimesMax = 1_000;
 export const downtimeAgeMsMax = 48 * hour;
 /** How long transitions are kept where nothing else is said. */
 export const defaultHistoryAgeMs = 30 * 24 * hour;
+/** An alert that is not judged for this long is unhealthy, and its destinations are told, where it sets no other time. */
+export const defaultUnhealthyAfterMs = 10 * minute;
 /** Transitions in one record of a history: some 20 kilobytes, written with each transition. */
 export const historySegmentRows = 50;
 /** Transitions of one alert that are kept: one a minute for a day and a half. */

@@ -50,6 +50,7 @@ export function alertsPart(
       silencedBy: (fire, openFires) =>
         notifier.silencedBy(fire) ?? prefix("inhibition", notifier.inhibitedBy(fire, openFires)),
       actionsFor: (fire, own) => notifier.actionsFor(fire, own),
+      actionsForEvent: (event, own) => notifier.actionsFor(event, own),
     },
     sources: { alerts: () => alerts.list(), alertCount: () => alerts.size },
   });

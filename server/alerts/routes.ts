@@ -14,7 +14,7 @@ import { historyRoute } from "./history-route.ts";
 import { queryOf } from "./state/alert-definition.ts";
 import type { Fire } from "./state/fire.ts";
 import type { IncompleteBucket } from "./state/missing-rows.ts";
-import { healthOf, statesRoute } from "./states-route.ts";
+import { conditionOf, healthOf, statesRoute } from "./states-route.ts";
 
 export interface AlertRoutesOptions {
   alerting: Alerting;
@@ -26,7 +26,12 @@ const shared = { tag: "alerts", deadlineMs: 60_000, response: z.looseObject({}),
 
 export function alertRoutes(options: AlertRoutesOptions): Route[] {
   const { alerting, notifier, visibility } = options;
-  const states = statesRoute({ evaluator: alerting.evaluator, notifier, visibility });
+  const states = statesRoute({
+    evaluator: alerting.evaluator,
+    health: alerting.health,
+    notifier,
+    visibility,
+  });
   const history = historyRoute({ evaluator: alerting.evaluator, visibility });
   return [states, history, ...statusRoutes(options), testRoute(options)];
 }
@@ -103,7 +108,9 @@ function toTestedAlert(alert: Alert, alertId: string): TestedAlert {
 
 function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWhole: boolean) {
   const known = alerting.evaluator.stateOf(id);
-  const { state, error, details } = known ?? { state: "noData", error: null, details: null };
+  const { state: judged, error, details } = known ?? { state: "noData", error: null, details: null };
+  const unhealthySince = alerting.health.unhealthySinceMs(id) ?? null;
+  const state = conditionOf(judged, unhealthySince ?? undefined);
   const throughMs = details?.throughMs ?? null;
   const health = healthOf({ error, throughMs });
   const silences = notifier.silencesOf(id);
@@ -118,6 +125,7 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
       health,
       error: problem,
       evaluatedThrough: throughMs,
+      unhealthySince,
       ...completeness,
       silences: [],
       instances: [],
@@ -130,7 +138,16 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
     }),
     silencedBy: notifier.silencedBy({ alertId: id, labels }) ?? null,
   }));
-  return { state, health, error, evaluatedThrough: throughMs, ...completeness, silences, instances };
+  return {
+    state,
+    health,
+    error,
+    evaluatedThrough: throughMs,
+    unhealthySince,
+    ...completeness,
+    silences,
+    instances,
+  };
 }
 
 /** A bucket from which rows may be missing. `awaitedUntil`: null where they are not awaited any more. */

@@ -10,13 +10,14 @@ import { managedFolderOf, managedMember } from "../model/managed-member.ts";
 import { integerFrom } from "../model/schema.ts";
 import type { Notifier } from "../notify/notifier.ts";
 import type { AlertSummary, Evaluator } from "./evaluator.ts";
+import type { HealthWatch } from "./health-watch.ts";
 import { statesPageDefault, statesPageMax } from "./limits.ts";
 
-const stateNames = ["firing", "noData", "ok"] as const;
+const stateNames = ["firing", "unhealthy", "noData", "ok"] as const;
 const healthNames = ["ok", "error", "unknown"] as const;
 
 const counts = z.strictObject({
-  state: z.strictObject({ firing: z.int(), noData: z.int(), ok: z.int() }),
+  state: z.strictObject({ firing: z.int(), unhealthy: z.int(), noData: z.int(), ok: z.int() }),
   health: z.strictObject({ ok: z.int(), error: z.int(), unknown: z.int() }),
 });
 type Counts = z.infer<typeof counts>;
@@ -52,6 +53,7 @@ type StatesQuery = { [Name in keyof typeof query]?: z.infer<(typeof query)[Name]
 
 interface StatesOptions {
   evaluator: Evaluator;
+  health: HealthWatch;
   notifier: Notifier;
   visibility: Visibility;
 }
@@ -72,7 +74,7 @@ export function statesRoute(options: StatesOptions): Route {
 
 /** `counts` are of all alerts in the folder that the caller sees, whatever their state. */
 async function listStates(
-  { evaluator, notifier, visibility }: StatesOptions,
+  { evaluator, health: watch, notifier, visibility }: StatesOptions,
   asked: StatesQuery,
   caller: Caller,
 ) {
@@ -80,7 +82,7 @@ async function listStates(
   const below = folder.endsWith("/") ? folder : `${folder}/`;
   const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString();
   const found: Counts = {
-    state: { firing: 0, noData: 0, ok: 0 },
+    state: { firing: 0, unhealthy: 0, noData: 0, ok: 0 },
     health: { ok: 0, error: 0, unknown: 0 },
   };
   const states: z.infer<typeof alertState>[] = [];
@@ -90,8 +92,10 @@ async function listStates(
   for (const alert of visibility.alertsOf(caller)) {
     if (turns.isOver) await turns.next();
     if (!folderPathOf(alert).startsWith(below)) continue;
-    const summary = evaluator.summaryOf(alert.id) ?? notEvaluated;
-    const alertHealth = healthOf(summary);
+    const known = evaluator.summaryOf(alert.id) ?? notEvaluated;
+    const unhealthySinceMs = watch.unhealthySinceMs(alert.id);
+    const alertHealth = healthOf(known);
+    const summary = withHealth(known, unhealthySinceMs);
     found.state[summary.state]++;
     found.health[alertHealth]++;
     hasBegun ||= alert.id > after!;
@@ -103,6 +107,22 @@ async function listStates(
   }
   const next = hasMore ? { cursor: Buffer.from(states.at(-1)!.id).toString("base64url") } : {};
   return { states, counts: found, ...next };
+}
+
+/** A summary whose state may be `unhealthy`. */
+type ShownSummary = Omit<AlertSummary, "state"> & { state: (typeof stateNames)[number] };
+
+function withHealth(summary: AlertSummary, unhealthySinceMs: number | undefined): ShownSummary {
+  const state = conditionOf(summary.state, unhealthySinceMs);
+  return state === "unhealthy" ? { ...summary, state, sinceMs: unhealthySinceMs! } : { ...summary, state };
+}
+
+/** The state of an alert as people see it: where it is not judged for long, what was found before does not count. */
+export function conditionOf(
+  state: AlertSummary["state"],
+  unhealthySinceMs: number | undefined,
+): (typeof stateNames)[number] {
+  return state === "firing" || unhealthySinceMs === undefined ? state : "unhealthy";
 }
 
 /** Of an alert that was saved a moment ago, and is not under evaluation yet. */
@@ -125,7 +145,7 @@ function folderPathOf({ managed }: ListedAlert): string {
 
 function alertStateOf(
   alert: ListedAlert,
-  summary: AlertSummary,
+  summary: ShownSummary,
   notifier: Notifier,
 ): z.infer<typeof alertState> {
   const { id, name, managed } = alert;

@@ -196,6 +196,14 @@ function routesOf(
   return [
     ...resourceKindRoutes(collections, tokens, context, delivery),
     ...environmentRoutes(collections, tokens, context),
-    ...tokenRoutes({ tokens, audit, now, limitRate, isEnvironment }),
+    ...tokenRoutes({
+      ...{ tokens, audit, now, limitRate, isEnvironment },
+      alertsSavedBy: (tokenId) =>
+        collections.alerts
+          .list()
+          .filter(({ value }) => value.updatedBy.tokenId === tokenId)
+          .map(({ id, value }) => ({ id, name: value.value.metadata.name })),
+      deleteAlert: async (id, by) => void (await collections.alerts.remove(id, { by, ifMatch: null })),
+    }),
   ];
 }

@@ -106,6 +106,8 @@ async function remove(
   const commit: Write["commit"] = (changes) =>
     tokens.revoke(
       ownTokens.map((token) => token.id),
+      // Tokens of environments send rows, and save nothing.
+      () => false,
       (revoked, commitAll) => commitAll([...revoked, ...changes]),
     );
   const removed = await collections.environments.remove(id, { ...write, commit }, () =>

@@ -59,12 +59,21 @@ const tokenShape = z
   })
   .meta({ id: "Token" });
 
+const revokedShape = strictObject({
+  id: z.string(),
+  alerts: z.array(strictObject({ id: z.string(), name: z.string() })).optional(),
+  warnings: z.array(z.string()).optional(),
+});
+
 export interface TokenRoutesOptions {
   tokens: Tokens;
   audit: Audit;
   now: () => number;
   limitRate(caller: Caller): void;
   isEnvironment(name: string): boolean;
+  /** The alerts that were saved last with a token. */
+  alertsSavedBy(tokenId: string): { id: string; name: string }[];
+  deleteAlert(id: string, by: Caller): Promise<void>;
 }
 
 export function tokenRoutes(options: TokenRoutesOptions): Route[] {
@@ -117,10 +126,12 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       ...changing,
       method: "DELETE",
       path: onePath,
-      summary: "Refuses the token from now on",
-      response: strictObject({ id: z.string() }),
+      summary: "Refuses the token from now on; names the alerts that were saved with it",
+      query: { alerts: z.enum(["keep", "delete"]).optional() },
+      parameterName: "parameter",
+      response: revokedShape,
       errors: [404, 429],
-      handle: ({ params, caller }) => revoke(options, params.id, caller),
+      handle: ({ params, query, caller }) => revoke(options, params.id, query.alerts === "delete", caller),
     }),
   ];
 }
@@ -211,16 +222,32 @@ async function change(
   return tokenReply(record, tokens);
 }
 
+/** Revokes a token. The alerts that it saved last go on with the rights of its groups, unless they are deleted, too. */
 async function revoke(
-  { tokens, audit }: TokenRoutesOptions,
+  { tokens, audit, alertsSavedBy, deleteAlert }: TokenRoutesOptions,
   id: string,
+  deletesAlerts: boolean,
   by: Caller,
-): Promise<{ id: string }> {
+): Promise<z.infer<typeof revokedShape>> {
   const record = getToken(tokens, id);
-  await tokens.revoke([record.id], (changes, write) =>
-    audit.commit(changeOf("deleted", record, by), changes, write),
+  const alerts = alertsSavedBy(record.id);
+  await tokens.revoke(
+    [record.id],
+    () => alerts.length > 0,
+    (changes, write) => audit.commit(changeOf("deleted", record, by), changes, write),
   );
-  return { id: record.id };
+  if (alerts.length === 0) return { id: record.id };
+  if (!deletesAlerts) return { id: record.id, alerts, warnings: [describeRights(record)] };
+  for (const alert of alerts) await deleteAlert(alert.id, by);
+  return { id: record.id, alerts };
+}
+
+function describeRights({ role, groups }: TokenRecord): string {
+  const rights = groups === undefined ? `role ${role}` : `groups ${groups.join(", ")}`;
+  return (
+    `alerts that were saved with this token go on with the rights of its ${rights}: ` +
+    "save them with another, or delete those that should not, as where the token was in wrong hands"
+  );
 }
 
 function changeOf(action: AuditedChange["action"], { id, name }: TokenRecord, by: Caller): AuditedChange {

@@ -10,6 +10,7 @@ import {
   listedMax,
   repeatSecondsMax,
   repeatSecondsMin,
+  unhealthyAfterSecondsMax,
 } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";
@@ -130,6 +131,8 @@ export const alertShape = strictObject({
   metadata: strictObject({ name: nameText, description: longText.optional(), id: sentId.optional() }),
   type: z.literal("timeseries").optional(),
   investigateOnFire: z.boolean().optional(),
+  /** How long it may not be judged before its destinations are told; ten minutes where absent. */
+  unhealthyAfterSeconds: integer.min(0).max(unhealthyAfterSecondsMax).optional(),
   severity: severity.optional(),
   /** Say whose the alert is, such as `team`. Messages show them. */
   labels: alertLabels.optional(),

@@ -5,7 +5,13 @@ import { operators, severities } from "./alert.ts";
 import { investigationReport } from "./investigation.ts";
 import type { RoutedAction } from "./notification-route.ts";
 
-export const eventTypes = ["alertFired", "alertResolved", "investigationCompleted"] as const;
+export const eventTypes = [
+  "alertFired",
+  "alertResolved",
+  "alertUnhealthy",
+  "alertHealthy",
+  "investigationCompleted",
+] as const;
 export type EventType = (typeof eventTypes)[number];
 
 const datapoint = z.object({
@@ -68,10 +74,12 @@ const fireFacts = {
   late: z.boolean(),
 };
 
-/** A fire has begun or ended. */
+/** A fire has begun or ended; or an alert is not judged any more, or again. */
 const alertEvent = z.object({
   ...fireFacts,
-  type: z.enum(["alertFired", "alertResolved"]),
+  type: z.enum(["alertFired", "alertResolved", "alertUnhealthy", "alertHealthy"]),
+  /** Why an alert is not judged. */
+  problem: z.string().exactOptional(),
   resolvedAtMs: z.int().exactOptional(),
   reason: resolveReason.exactOptional(),
 });
@@ -107,7 +115,7 @@ const sharedData = {
   alertName: z.string(),
   alertDescription: z.string(),
   rule: z.string(),
-  state: z.enum(["firing", "resolved"]),
+  state: z.enum(["firing", "resolved", "unhealthy", "healthy"]),
   fireId: z.string().meta({ description: "The same from the begin of a fire to its end" }),
   attributes: z.record(z.string(), z.string()).meta({ description: "Labels of the alert instance" }),
   query: z.string(),
@@ -152,6 +160,14 @@ const alertData = z
   })
   .meta({ id: "AlertEventData" });
 
+const alertHealthData = z
+  .strictObject({
+    ...sharedData,
+    problem: z.string().meta({ description: "Why the alert is not judged, or was not" }),
+    resolvedAt: timeText.nullable(),
+  })
+  .meta({ id: "AlertHealthEventData" });
+
 const investigationCompletedData = z
   .strictObject({ ...sharedData, ...investigationReport.shape })
   .meta({ id: "InvestigationCompletedData" });
@@ -174,6 +190,8 @@ function envelopeFor<Type extends EventType, Data extends z.ZodType>(type: Type,
 export const eventEnvelopes = {
   alertFired: envelopeFor("alertFired", alertData, "AlertFiredEvent"),
   alertResolved: envelopeFor("alertResolved", alertData, "AlertResolvedEvent"),
+  alertUnhealthy: envelopeFor("alertUnhealthy", alertHealthData, "AlertUnhealthyEvent"),
+  alertHealthy: envelopeFor("alertHealthy", alertHealthData, "AlertHealthyEvent"),
   investigationCompleted: envelopeFor(
     "investigationCompleted",
     investigationCompletedData,

@@ -27,3 +27,5 @@ export const layoutColumns = 24;
 /** Seconds between messages about a fire that goes on: more often they would only be noise, more rarely than a week none. */
 export const repeatSecondsMin = 60;
 export const repeatSecondsMax = 604_800;
+/** Longest time for which an alert may not be judged before its destinations are told: a week. */
+export const unhealthyAfterSecondsMax = 604_800;

@@ -115,3 +115,8 @@ export function firedId({ fireId }: NotificationEvent, action: Action): string {
 export function endId({ event, action }: Notification): string {
   return notificationId(stableId("resolved", event.fireId), action);
 }
+
+/** Whether people hear with an event for the first time of what it is about. */
+export function isBegin({ type }: NotificationEvent): boolean {
+  return type === "alertFired" || type === "alertUnhealthy";
+}

@@ -14,6 +14,7 @@ import {
   endId,
   firedId,
   hasReachedNobody,
+  isBegin,
   type Notification,
   notificationId,
 } from "./notification.ts";
@@ -343,7 +344,7 @@ export class Outbox {
   #findSkipReason(queue: DeliveryQueue, notification: Notification, nowMs: number): string | undefined {
     const { event, tries, messageId } = notification;
     const isFresh = tries === 0 && messageId === null;
-    if (event.type !== "alertFired") {
+    if (!isBegin(event)) {
       const fired = isFresh ? this.#firedBefore(notification) : undefined;
       // One more trigger would open an incident that is resolved.
       if (rulesOf(event.type).pagerDuty === "note" && notification.action.type === "pagerDuty")
@@ -361,7 +362,7 @@ export class Outbox {
 
   /** Returns the notification of a fire's begin for any later one about it; undefined for itself. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
-    if (event.type === "alertFired") return undefined;
+    if (isBegin(event)) return undefined;
     return this.#stored.get(firedId(event, action));
   }
 

@@ -10,8 +10,9 @@ export function eventLine(event: NotificationEvent): string {
   const instance = Object.entries(labels).map(
     ([name, value]) => `${oneLine(name, valueLengthMax)}=${oneLine(value, valueLengthMax)}`,
   );
-  const where = [oneLine(rule, valueLengthMax), ...instance].join(", ");
-  const text = rulesOf(event.type).text(event);
+  const where = [...(rule === "" ? [] : [oneLine(rule, valueLengthMax)]), ...instance].join(", ");
+  const text = oneLine(rulesOf(event.type).text(event));
+  if (where === "") return shorten(text, lineLengthMax);
   // The value and the time are never cut: they stand last, and are short.
   return `${shorten(where, Math.max(valueLengthMax, lineLengthMax - text.length))}: ${text}`;
 }

@@ -9,7 +9,7 @@ interface EventRules<Event extends NotificationEvent> {
   /** Returns whether an action asks for events of this type. */
   isWanted(action: Action): boolean;
   /** Value of the webhook variable `$alert_state`. */
-  state: "firing" | "resolved";
+  state: "firing" | "resolved" | "unhealthy" | "healthy";
   /** First word of a message's title. */
   verb: string;
   /** Time of the event, milliseconds since the epoch. */
@@ -39,6 +39,11 @@ const alertLink = {
   text: "Open the alert",
   pathOf: ({ alertId, fireId }: AlertEvent) => `/alerts/${encodeURIComponent(alertId)}?fire=${fireId}`,
 };
+
+const healthData = ({ problem, resolvedAtMs }: AlertEvent) => ({
+  problem: problem ?? "",
+  resolvedAt: resolvedAtMs === undefined ? null : time(resolvedAtMs),
+});
 
 const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   alertFired: {
@@ -74,6 +79,33 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
       resolvedAt: resolvedAtMs === undefined ? null : time(resolvedAtMs),
       resolveReason: reason ?? null,
     }),
+    pagerDuty: "resolve",
+    order: 1,
+  },
+  alertUnhealthy: {
+    isWanted: () => true,
+    state: "unhealthy",
+    verb: "Not judged",
+    icon: "⚠️",
+    link: alertLink,
+    details: () => [],
+    atMs: ({ firedAtMs }) => firedAtMs,
+    text: ({ problem, firedAtMs }) => `the alert is not judged since ${time(firedAtMs)}: ${problem ?? ""}`,
+    data: healthData,
+    pagerDuty: "trigger",
+    order: 0,
+  },
+  alertHealthy: {
+    isWanted: isResolveWanted,
+    state: "healthy",
+    verb: "Judged again",
+    icon: "✅",
+    link: alertLink,
+    details: () => [],
+    atMs: ({ resolvedAtMs, firedAtMs }) => resolvedAtMs ?? firedAtMs,
+    text: ({ problem, firedAtMs, resolvedAtMs }) =>
+      `the alert was not judged from ${time(firedAtMs)} to ${time(resolvedAtMs ?? firedAtMs)}: ${problem ?? ""}`,
+    data: healthData,
     pagerDuty: "resolve",
     order: 1,
   },

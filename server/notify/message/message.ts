@@ -42,7 +42,7 @@ export function messageOf(events: readonly NotificationEvent[], publicUrl: strin
     link: { url: deepLink(first, publicUrl), text: link.text },
     runbook: runbookOf(first.runbook),
     icon,
-    isResolved: state === "resolved",
+    isResolved: state === "resolved" || state === "healthy",
   };
 }
 

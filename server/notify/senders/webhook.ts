@@ -36,7 +36,7 @@ const changedProblem =
 export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   return async ({ id, action, events, nowMs }): Promise<Outcome> => {
     const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
-    const uuid = rulesOf(events[0]!.type).state === "resolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
+    const uuid = rulesOf(events[0]!.type).pagerDuty === "resolve" ? (resolvedUuid ?? firedUuid) : firedUuid;
     const stored = options.webhookOf(uuid);
     if (stored === undefined)
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };

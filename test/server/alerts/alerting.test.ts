@@ -225,7 +225,7 @@ test("an alert's queries see what whoever saved it may see", async () => {
     rules: [{ signals: ["logs"], match }],
   };
   expect((await admin("/telemetry-rules", { telemetryRule })).text).toContain("id");
-  const made = await admin<{ token: string }>("/tokens", {
+  const made = await admin<{ id: string; token: string }>("/tokens", {
     role: "editor",
     name: "dev",
     groups: ["developers"],
@@ -285,6 +285,7 @@ test("an alert's queries see what whoever saved it may see", async () => {
     state: "noData",
     error: expect.stringContaining("access lost"),
   });
+  await checkRevocation(made.json.id);
   await admin("/alerts/narrow", undefined, "DELETE");
   await until(async () => ((await admin("/alerts/narrow/state")).status === 404 ? true : undefined));
   await admin("/alerts/update", { alert: { ...alert, metadata: { id: "wide", name: "wide" } } });
@@ -295,6 +296,29 @@ test("an alert's queries see what whoever saved it may see", async () => {
   expect(wide).toBe(2);
   await checkMembers();
 });
+
+/** Revoking a token names the alerts that it saved, which go on with the rights of its groups. */
+async function checkRevocation(tokenId: string): Promise<void> {
+  const { json } = await admin<{ alerts: { id: string }[]; warnings: string[] }>(
+    `/tokens/${tokenId}`,
+    undefined,
+    "DELETE",
+  );
+  expect(json.alerts.map(({ id }) => id).sort()).toEqual(["narrow", "unreadable"]);
+  expect(json.warnings).toEqual([
+    expect.stringMatching(/go on with the rights of its groups developers/) as string,
+  ]);
+  const before = (await admin<{ evaluatedThrough: number }>("/alerts/narrow/state")).json.evaluatedThrough;
+  const later = await until(async () => {
+    const { json: state } = await admin<{
+      evaluatedThrough: number;
+      error: string | null;
+      instances: object[];
+    }>("/alerts/narrow/state");
+    return state.evaluatedThrough > before ? state : undefined;
+  });
+  expect(later).toMatchObject({ error: null, instances: [{ labels: { "service.name": "cart" } }] });
+}
 
 /** Members see what an alert found where they read all that whoever saved it reads, and else its state alone. */
 async function checkMembers(): Promise<void> {

@@ -188,6 +188,7 @@ test(`states, rules, instances and silences are those of the rows (SVC_SEED=${se
   expect(counts).toEqual({
     state: {
       firing: count(({ state }) => state === "firing"),
+      unhealthy: 0,
       noData: 2,
       ok: count(({ state }) => state === "ok"),
     },
@@ -252,7 +253,7 @@ test("who does not read all rows of an alert learns its state alone", async () =
 });
 
 test.each([
-  [{ state: "off" }, 'state must be one of firing, noData, ok, got "off"'],
+  [{ state: "off" }, 'state must be one of firing, unhealthy, noData, ok, got "off"'],
   [{ health: "bad" }, 'health must be one of ok, error, unknown, got "bad"'],
   [{ folder: "alerts" }, "folder must be a folder such as /alerts/kubernetes-managed/prod/"],
   [{ limit: "1001" }, "limit must be an integer from 1 to 1000"],

@@ -44,6 +44,8 @@ const investigated: InvestigationEvent = {
 const events: Record<(typeof eventTypes)[number], NotificationEvent> = {
   alertFired: fired("cart"),
   alertResolved: resolved("cart"),
+  alertUnhealthy: fired("cart", { type: "alertUnhealthy", rule: "", labels: {}, problem: "access lost" }),
+  alertHealthy: resolved("cart", { type: "alertHealthy", rule: "", labels: {}, problem: "access lost" }),
   investigationCompleted: investigated,
 };
 

@@ -96,7 +96,7 @@ function byUrgency(a: AlertReading, b: AlertReading): number {
 
 function urgencyOf({ state, health, silenced }: AlertReading): number {
   if (state === "firing") return silenced === true ? 1 : 0;
-  return health === "error" ? 2 : state === "noData" ? 3 : 4;
+  return state === "unhealthy" || health === "error" ? 2 : state === "noData" ? 3 : 4;
 }
 
 interface StateFilterProps extends StatesQuestion {
@@ -106,7 +106,7 @@ interface StateFilterProps extends StatesQuestion {
 function StateFilter({ state, health, counts }: StateFilterProps) {
   const choices: { name: string; count: number | undefined; changes: Record<string, string | null> }[] = [
     { name: "all", count: undefined, changes: { state: null, health: null } },
-    ...(["firing", "noData", "ok"] as AlertStateName[]).map((each) => ({
+    ...(["firing", "unhealthy", "noData", "ok"] as AlertStateName[]).map((each) => ({
       name: stateNames[each],
       count: counts?.state[each],
       changes: { state: each, health: null },

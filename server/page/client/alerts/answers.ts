@@ -2,7 +2,7 @@
 
 import type { Managed } from "../api/managed.ts";
 
-export type AlertStateName = "firing" | "noData" | "ok";
+export type AlertStateName = "firing" | "unhealthy" | "noData" | "ok";
 
 export type InstanceLabels = Record<string, string>;
 

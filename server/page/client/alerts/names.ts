@@ -4,6 +4,7 @@ import type { AlertStateName, InstanceLabels, RuleOperator } from "./answers.ts"
 
 export const stateNames: Readonly<Record<AlertStateName, string>> = {
   firing: "firing",
+  unhealthy: "not judged",
   noData: "no data",
   ok: "ok",
 };
