@@ -2,6 +2,7 @@
 
 import { type Affected, findAffected } from "./affected.ts";
 import { countFeatures, findBehaviour } from "./behaviour.ts";
+import { changesBeforeMs } from "./cluster-states.ts";
 import { type Calibration, findConfidence, pseudoPeriodsOf } from "./confidence.ts";
 import { findDrops } from "./drops.ts";
 import { focusOn, usualGroupsOf } from "./focus.ts";
@@ -11,6 +12,7 @@ import { collectLatency, findLatency, findSlow } from "./latency.ts";
 import { countLines, findLines } from "./lines.ts";
 import type { MetricChanges } from "./metric-changes.ts";
 import { makeSpansFromLogs } from "./spans-from-logs.ts";
+import { rampOf } from "./statistics.ts";
 import { type FoundEvidence, rankSuspects, type Suspect } from "./suspects.ts";
 import { joinTelemetry, type Period, type TelemetryColumns } from "./telemetry.ts";
 
@@ -58,7 +60,7 @@ export async function analyse({
   const lineCounts = countLines(telemetry);
   const { startMs, endMs } = incident;
   const minutes = Math.max(1, Math.ceil((endMs - startMs) / 60_000));
-  const changes = findClusterChanges(resources, changesFromMs);
+  const changes = findClusterChanges(resources, changesFromMs).map((change) => ageChange(change, startMs));
   const none = { metrics: [], changes: [] };
   const graph = { calls: callsOf(invocations), onNode: metrics.onNode };
   const isFocused = focus !== undefined;
@@ -88,6 +90,17 @@ export async function analyse({
     changes,
     calibration,
   };
+}
+
+/** A change counts in full for this long, and the less from then on. */
+const freshMs = 600_000;
+/** What a change counts that is as old as they are looked at. */
+const oldestShare = 0.4;
+
+/** A change that was followed by a time without an incident is the less likely its cause, the longer that time was. */
+function ageChange(change: ClusterChange, startMs: number): ClusterChange {
+  const age = rampOf(startMs - change.atMs, freshMs, changesBeforeMs);
+  return { ...change, weight: change.weight * (1 - (1 - oldestShare) * age) };
 }
 
 function callsByChunk(chunkOf: Int32Array, chunks: number): Float64Array {

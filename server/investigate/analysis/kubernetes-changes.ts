@@ -176,12 +176,12 @@ const warningKinds: readonly (readonly [RegExp, CauseKind, number])[] = [
   [/OOM/i, "memory", 0.85],
   [/NodeNotReady|NodeLost/, "unavailable", 0.7],
   [
-    /BackOff|CrashLoop|FailedCreate|ErrImage|Evict|FailedScheduling|FailedMount|Failed$/i,
+    /^Failed$|BackOff|CrashLoop|FailedCreate|ErrImage|Evict|FailedScheduling|FailedMount|FailedAttach/i,
     "unavailable",
     0.65,
   ],
   [/Unhealthy|ProbeWarning/, "unavailable", 0.35],
-  [/./, "unavailable", 0.2],
+  [/./, "unavailable", 0.05],
 ];
 
 function describeEvent(event: JsonObject, { attributes }: ResourceState): Found[] {

@@ -36,6 +36,8 @@ const chunksForNoise = 3;
 const betweenFloor = 0.05;
 const betweenUnknown = 0.15;
 const floor = 0.12;
+/** Added to milliseconds before their logarithm is taken: differences of a few milliseconds harm nobody. */
+const offsetMs = 5;
 /** (q50 - q10) of normal noise in standard deviations. */
 const lowerDecileToDeviation = 1.2816;
 
@@ -92,7 +94,7 @@ export function collectLatency({ spans, timeline }: Telemetry, invocations: Invo
       series = { ...of, chunks: Array.from({ length: timeline.total }, () => []) };
       found.set(text, series);
     }
-    series.chunks[chunk]!.push(Math.log(Math.max(0, ms) + 0.5));
+    series.chunks[chunk]!.push(Math.log(Math.max(0, ms) + offsetMs));
   };
   for (let i = 0; i < count; i++) {
     const chunk = chunks[i]!;
@@ -140,7 +142,7 @@ function judge({ chunks, ...of }: LatencySeries, period: Period): LatencyChange 
   return {
     ...of,
     surprise,
-    ...{ medianMs: Math.exp(median) - 0.5, usualMs: Math.exp(usual) - 0.5, calls: own.length },
+    ...{ medianMs: Math.exp(median) - offsetMs, usualMs: Math.exp(usual) - offsetMs, calls: own.length },
   };
 }
 

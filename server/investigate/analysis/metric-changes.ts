@@ -50,7 +50,8 @@ const relativeFloor = 0.1;
 const scaleFloor = 0.03;
 
 function classOf({ name }: Pick<MetricName, "name">): MetricClass {
-  if (/limit|request|quota|allocatable|capacity/i.test(name)) return "other";
+  // A limit, or the number of periods in which CPU was handed out, is no load.
+  if (/limit|request|quota|allocatable|capacity|cfs_periods/i.test(name)) return "other";
   if (/cpu|throttl/i.test(name)) return "cpu";
   return /memory|working_set|rss|heap|_gc_|gc\.|swap/i.test(name) ? "memory" : "other";
 }

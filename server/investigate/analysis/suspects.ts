@@ -57,6 +57,10 @@ export interface FoundEvidence {
 }
 
 const dropSymptom = 0.2;
+/** From this symptom on, metrics and changes of a service count in full. */
+const symptomEnough = 0.4;
+/** Callers of a service that suffer speak for its metrics and changes, too. */
+const callersWeight = 0.7;
 
 interface Parts {
   behaviour: number;
@@ -138,15 +142,17 @@ function rate(service: string, found: FoundEvidence, symptoms: ReadonlyMap<strin
   };
 }
 
-/** How far metrics and changes of a service matter: fully where calls of the service show something, too. */
+/** How far metrics and changes of a service matter: as far as calls of the service show something, too. */
 function relevanceOf(
   service: string,
   { calls, hasCalls }: FoundEvidence,
   symptoms: ReadonlyMap<string, number>,
 ): number {
-  if (!hasCalls || (symptoms.get(service) ?? 0) > 0) return 1;
+  if (!hasCalls) return 1;
   const callers = [...calls].filter(([, called]) => called.has(service)).map(([caller]) => caller);
-  return callers.some((caller) => (symptoms.get(caller) ?? 0) > 0) ? 0.7 : harmlessRelevance;
+  const ofCallers = Math.max(0, ...callers.map((caller) => symptoms.get(caller) ?? 0));
+  const shown = Math.max(symptoms.get(service) ?? 0, callersWeight * ofCallers);
+  return harmlessRelevance + (1 - harmlessRelevance) * Math.min(1, shown / symptomEnough);
 }
 
 function callersOf(service: string, { calls }: FoundEvidence): number {
