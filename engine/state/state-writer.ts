@@ -1,6 +1,9 @@
 /** Commits to both copies of the state at once. What one copy could not take is kept for its next commit. */
+import { renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { Failure, toWriteFailure } from "../failure.ts";
-import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
+import { syncFolder } from "../files/folder.ts";
+import { fillEnvironment, type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import type { EncodedRecord } from "./state-record.ts";
 
 /** The records of a commit, by name. */
@@ -36,6 +39,35 @@ export class StateWriter {
       if (errors[i] !== undefined) for (const [name, value] of values) copy.pending.set(name, value);
     }
     return failed.map((error) => error.message);
+  }
+
+  /**
+   * Replaces both copies by new ones with these keys and frames, so that no trace of others is left in their files. Where
+   * the new ones cannot be written, it throws, and nothing has changed.
+   */
+  async replace(values: () => AsyncIterable<[Uint8Array, Uint8Array]>): Promise<void> {
+    const paths = this.#copies.map(({ dir }) => ({ dir, made: `${dir}.new`, old: `${dir}.old` }));
+    try {
+      for (const { made } of paths) {
+        rmSync(made, { recursive: true, force: true });
+        await fillEnvironment(made, values());
+      }
+    } catch (error) {
+      for (const { made } of paths) rmSync(made, { recursive: true, force: true });
+      throw error;
+    }
+    for (const [i, { dir, made, old }] of paths.entries()) {
+      const copy = this.#copies[i]!;
+      await copy.environment?.close();
+      copy.environment = undefined;
+      rmSync(old, { recursive: true, force: true });
+      renameSync(dir, old);
+      renameSync(made, dir);
+      await syncFolder(dirname(dir));
+      rmSync(old, { recursive: true, force: true });
+      copy.isAudited = true;
+      copy.pending.clear();
+    }
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,7 @@ import { makeFolder, syncFolder } from "../files/folder.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { Turns } from "../threads/turns.ts";
+import { areTooMany, dropDeletions, inTurns } from "./deletions.ts";
 import {
   copyNames,
   encodeValues,
@@ -116,12 +117,6 @@ function findPlace(list: readonly StateEntry[], id: string): number {
   return from;
 }
 
-/**
- * Deletions are kept as records; see state-record.ts. Where there are more than this many of them, and more than other
- * records, the next start drops them all.
- */
-const deletionsMax = 1_000;
-
 export interface StateOptions {
   /** Throws Failure "folder" where the data folder is no longer this process's: then no write is acknowledged. */
   checkFolder?: () => void;
@@ -174,14 +169,6 @@ async function createCopies(dir: string): Promise<void> {
   await syncFolder(dirname(dir));
 }
 
-/** Removes all records of deletions if there are more than `deletionsMax` permits. Returns whether it did. */
-function dropDeletions(records: Map<string, StoredRecord>): boolean {
-  const deleted = [...records].filter(([, record]) => record.status === "deleted");
-  if (deleted.length <= Math.max(deletionsMax, records.size - deleted.length)) return false;
-  for (const [name] of deleted) records.delete(name);
-  return true;
-}
-
 interface PendingChange extends Omit<StateChange, "value"> {
   /** JSON of the value at the time of the call; undefined removes the entry. */
   json: string | undefined;
@@ -210,6 +197,10 @@ class MirroredState implements StoredState {
   readonly #writer: StateWriter;
   readonly #checkFolder: () => void;
   #summary: StateSummary;
+  /** Records of deletions. */
+  #deletions = 0;
+  /** Deletions at which they could not be dropped, as on a full disk: the next try is at twice as many. */
+  #deletionsKept = 0;
   #commit: number;
   #pendingWrites: PendingWrite[] = [];
   /**
@@ -227,7 +218,10 @@ class MirroredState implements StoredState {
     this.#records = records;
     this.#commit = commit;
     this.#summary = summarize([...records.values()]);
-    for (const record of records.values()) this.#openTable(record).set(record.id, record);
+    for (const record of records.values()) {
+      this.#openTable(record).set(record.id, record);
+      if (record.status === "deleted") this.#deletions++;
+    }
   }
 
   get(table: string, id: string): Json | undefined {
@@ -295,6 +289,7 @@ class MirroredState implements StoredState {
       } catch (error) {
         for (const { reject } of writes) reject(error as Error);
       }
+      await this.#dropDeletions();
     }
     this.#committing = undefined;
   }
@@ -333,6 +328,8 @@ class MirroredState implements StoredState {
     this.#commit = commit;
     this.#summary = summary;
     for (const [name, record] of changed) {
+      if (this.#records.get(name)?.status === "deleted") this.#deletions--;
+      if (record.status === "deleted") this.#deletions++;
       this.#records.set(name, record);
       this.#openTable(record).set(record.id, record);
     }
@@ -342,6 +339,35 @@ class MirroredState implements StoredState {
       if (records.length > patchedMax) this.#lists.delete(table);
       else this.#lists.set(table, patchList(list, records));
     }
+  }
+
+  /**
+   * Drops the records of deletions where they are too many, or a state whose entries come and go would grow for ever. Both
+   * copies are written anew, as a commit of its own: where one of them is not replaced, it counts as older. Never
+   * rejects: without it the deletions stay.
+   */
+  async #dropDeletions(): Promise<void> {
+    if (!areTooMany(this.#deletions, this.#records.size) || this.#deletions < 2 * this.#deletionsKept) return;
+    const kept = [...this.#records].filter(([, { status }]) => status !== "deleted");
+    const records = kept.map(([, record]) => record);
+    const commit = this.#commit + 1;
+    try {
+      this.#checkFolder();
+      await this.#writer.replace(() => inTurns(encodeValues(records, commit)));
+    } catch {
+      // A write that follows says what is wrong with the disk or the folder.
+      this.#deletionsKept = this.#deletions;
+      return;
+    }
+    for (const [name, { table, id, status }] of [...this.#records]) {
+      if (status !== "deleted") continue;
+      this.#records.delete(name);
+      this.#tables.get(table)?.delete(id);
+    }
+    this.#commit = commit;
+    this.#summary = summarize(records);
+    this.#deletions = 0;
+    this.#deletionsKept = 0;
   }
 
   /** Computes the summary as it is after these changes. */

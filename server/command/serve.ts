@@ -12,7 +12,7 @@ import { modelFlags, modelSettings } from "./flags/model-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
 import { parseHostPort, parseInteger, parseTime } from "./flags/units.ts";
-import { waitForStopSignal } from "./stop-signal.ts";
+import { limitStop, waitForStopSignal } from "./stop-signal.ts";
 
 const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
@@ -112,6 +112,7 @@ export const serve: Command<typeof flags> = {
     });
     await printAddress(service, resolve(settings.data));
     await stopped;
+    limitStop();
     await service.close();
     process.stdout.write("svc has stopped\n");
     return 0;

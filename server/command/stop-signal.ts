@@ -4,6 +4,26 @@
 const sameKeyPressMs = 500;
 
 /**
+ * A stop takes no longer: 20 s for requests that run (`drainMsMax`), the rest for what is written last. Kubernetes kills a
+ * process after 30 s.
+ */
+const stopMsMax = 28_000;
+
+/**
+ * Ends the process where the stop that begins now does not: a disk or native code that does not answer would hold it up
+ * for ever. It is killed, since an exit would wait for its threads. What was acknowledged is on disk already.
+ */
+export function limitStop(msMax = stopMsMax): void {
+  const timer = setTimeout(() => {
+    process.stderr.write(
+      `svc: the stop took longer than ${msMax / 1000} s and was broken off; what is acknowledged is kept\n`,
+    );
+    process.kill(process.pid, "SIGKILL");
+  }, msMax);
+  timer.unref();
+}
+
+/**
  * Resolves at the first SIGINT, SIGTERM or SIGHUP. A second one after `sameKeyPressMs` ends the process.
  * `promise` says what becomes of unfinished work.
  */

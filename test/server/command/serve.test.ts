@@ -1,5 +1,6 @@
 /** `svc serve`, from start to stop. */
 
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
@@ -43,6 +44,22 @@ describe("start and stop", () => {
     );
     expect(out).toMatch(/svc has stopped\n$/);
     expect(statSync(join(data, "admin-token")).mode & 0o777).toBe(0o600);
+  });
+
+  test("a stop that does not end is broken off", () => {
+    const limit = join(import.meta.dirname, "../../../server/command/stop-signal.ts");
+    const program = `const { limitStop } = await import(${JSON.stringify(limit)});
+      limitStop(300);
+      setInterval(() => undefined, 1_000);`;
+    const { signal, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+      encoding: "utf8",
+      timeout: 20_000,
+      killSignal: "SIGTERM",
+    });
+    expect(signal).toBe("SIGKILL");
+    expect(stderr).toContain(
+      "the stop took longer than 0.3 s and was broken off; what is acknowledged is kept",
+    );
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)(

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { report, scaled, seed } from "../../durability/campaign.ts";
 import type { Call, Running } from "../running.ts";
 import { call, ingest, lines, startServer } from "../running.ts";
-import type { HostileOrder, HostileReport } from "./hostile-sender.ts";
+import type { HostileOrder, HostileReport } from "./hostile/sender.ts";
 
 /** Hostile bodies of each protocol: SVC_SOAK_BODIES sets another number for the long form. */
 const bodiesMin = scaled(1, Number(process.env.SVC_SOAK_BODIES ?? 10_000));
@@ -159,7 +159,7 @@ test(
 
 /** Resolves once all hostile bodies are answered; rejects where their sender fails. */
 async function sendHostile(order: HostileOrder): Promise<HostileReport> {
-  const child = fork(join(import.meta.dirname, "hostile-sender.ts"), [JSON.stringify(order)], {
+  const child = fork(join(import.meta.dirname, "hostile/sender.ts"), [JSON.stringify(order)], {
     execArgv: [],
   });
   const reports: HostileReport[] = [];

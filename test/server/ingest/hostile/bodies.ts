@@ -2,11 +2,11 @@
 
 import { gzipSync } from "node:zlib";
 import snappy from "snappyjs";
-import type { Random } from "../../../fixtures/random.ts";
-import { pushRequest } from "../../../server/ingest/loki/schema.ts";
-import { otlp } from "../../../server/ingest/otlp/schema.ts";
-import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
-import type { Call } from "../running.ts";
+import type { Random } from "../../../../fixtures/random.ts";
+import { pushRequest } from "../../../../server/ingest/loki/schema.ts";
+import { otlp } from "../../../../server/ingest/otlp/schema.ts";
+import { writeRequest1, writeRequest2 } from "../../../../server/ingest/prometheus/schema.ts";
+import type { Call } from "../../running.ts";
 
 export interface HostileBody extends Call {
   protocol: string;

@@ -3,9 +3,9 @@
  * same process. Its argument is a `HostileOrder` as JSON; it sends a `HostileReport` to the process that started it.
  */
 import { setPriority } from "node:os";
-import { Random } from "../../../fixtures/random.ts";
-import { call } from "../running.ts";
-import { type HostileBody, listHostileBodies, protocolNames } from "./hostile-bodies.ts";
+import { Random } from "../../../../fixtures/random.ts";
+import { call } from "../../running.ts";
+import { type HostileBody, listHostileBodies, protocolNames } from "./bodies.ts";
 
 export interface HostileOrder {
   url: string;
