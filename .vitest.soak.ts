@@ -15,7 +15,7 @@ export default defineConfig({
       "test/kubernetes/exporter/outage.test.ts",
       "test/kubernetes/node/tail-model.test.ts",
       "test/server/{killed-server,mutated-requests,search/tail-random}.test.ts",
-      "test/server/ingest/{mutated-bodies,hostile-senders}.test.ts",
+      "test/server/ingest/{mutated-bodies,hostile/hostile-senders}.test.ts",
       "test/server/http/hostile-http.test.ts",
       "test/server/campaign/*.test.ts",
     ],

@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { report, scaled, seed } from "../../durability/campaign.ts";
-import type { Call, Running } from "../running.ts";
-import { call, ingest, lines, startServer } from "../running.ts";
-import type { HostileOrder, HostileReport } from "./hostile/sender.ts";
+import { report, scaled, seed } from "../../../durability/campaign.ts";
+import type { Call, Running } from "../../running.ts";
+import { call, ingest, lines, startServer } from "../../running.ts";
+import type { HostileOrder, HostileReport } from "./sender.ts";
 
 /** Hostile bodies of each protocol: SVC_SOAK_BODIES sets another number for the long form. */
 const bodiesMin = scaled(1, Number(process.env.SVC_SOAK_BODIES ?? 10_000));

@@ -1,8 +1,8 @@
 /** Bodies whose decoding could take quadratic time or more: the work stays in proportion to their size. */
 
 import { expect, test } from "vitest";
-import { type BodyFormat, type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { makePlainTask } from "./decode-task.ts";
+import { type BodyFormat, type DecodedBody, decodeBody } from "../../../../server/index.ts";
+import { makePlainTask } from "../decode-task.ts";
 
 function decodeLogs(format: BodyFormat, body: string | Uint8Array): DecodedBody {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
