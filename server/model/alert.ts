@@ -97,7 +97,6 @@ export type Operator = (typeof operators)[number];
 /** How bad a fire is, the worst first. The words are PagerDuty's. */
 export const severities = ["critical", "error", "warning", "info"] as const;
 const severity = z.enum(severities);
-export type Severity = z.infer<typeof severity>;
 
 const rule = strictObject({
   /** Identifies the rule within the alert, and is unique there. */

@@ -17,7 +17,7 @@ export type RoutedFire = Pick<
 >;
 
 /** The labels by which routes and inhibitions choose: of the instance, of the alert, and what the alert is. */
-export function routingLabels({ alertId, alertName, rule, labels, alertLabels, severity }: RoutedFire) {
+function routingLabels({ alertId, alertName, rule, labels, alertLabels, severity }: RoutedFire) {
   return {
     ...labels,
     ...alertLabels,

@@ -164,7 +164,7 @@ export const silence = {
   match: { matchExpressions: [{ key: "service.name", operator: "In", values: ["/k8s/shop/cart"] }] },
 };
 
-export const route = {
+const route = {
   id: "payments-at-work",
   displayName: "The payments team, at work",
   match: { matchExpressions: [{ key: "team", operator: "In", values: ["payments"] }] },
@@ -180,7 +180,7 @@ export const route = {
   ],
 };
 
-export const inhibition = {
+const inhibition = {
   id: "cluster-down",
   displayName: "A cluster that is down explains the rest",
   source: { matchExpressions: [{ key: "alert.name", operator: "In", values: ["Cluster down"] }] },
