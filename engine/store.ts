@@ -332,6 +332,12 @@ export class Store {
         this.#queryThread.forget(dir);
         await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
+      closeChunks: async (dir, chunks) => {
+        this.#queryThread.readers.forgetChunks(dir, chunks);
+        await Promise.all(
+          this.#scanThreads.map((each) => each.run<void>({ kind: "forget-chunks", dir, chunks })),
+        );
+      },
       quarantine: (chunk) => this.#quarantine(chunk),
       log: (level, message) => this.#log(level, message),
       ...{ reportDamage: this.#damage.report, lock: this.#lock, now: this.#now, elapsed: this.#elapsed },

@@ -35,6 +35,8 @@ export interface PartitionWorkOptions {
   queriesEnded: () => Promise<void>;
   /** Makes the query thread and the scan threads close a partition's files and drop its columns. */
   closePartition: (dir: string) => Promise<void>;
+  /** Makes them drop what they have of some chunks of it. */
+  closeChunks: (dir: string, chunks: number[]) => Promise<void>;
   /** Hides a damaged chunk from searches and reports it. */
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
@@ -158,6 +160,7 @@ export class PartitionWork {
   /** Removes chunks that no query reads any more. */
   async #collectGarbage(partition: Partition, chunks: number[]): Promise<void> {
     const { dir, day } = partition;
+    await this.#options.closeChunks(dir, chunks);
     const task = async () => ({ kind: "collect-garbage", dir, day, chunks }) as const;
     await this.#runRepairing<Manifest>(partition, task);
   }

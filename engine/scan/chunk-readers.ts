@@ -41,6 +41,16 @@ export class ChunkReaders {
       if (name.startsWith(`${dir}/`)) this.#drop(this.#chunks, name);
   }
 
+  /** Drops chunks that are about to be removed: nobody asks for them again. */
+  forgetChunks(dir: string, ids: readonly number[]): void {
+    const removed = new Set(ids.map(String));
+    for (const name of [...this.#chunks.keys()]) {
+      if (!name.startsWith(`${dir}/`)) continue;
+      const [id] = name.slice(dir.length + 1).split("/");
+      if (removed.has(id!)) this.#drop(this.#chunks, name);
+    }
+  }
+
   close(): void {
     for (const environment of this.#environments.values()) environment.close();
     this.#environments.clear();

@@ -67,8 +67,15 @@ interface ForgetTask {
   dir: string;
 }
 
+/** Drops chunks that are about to be removed. */
+interface ForgetChunksTask {
+  kind: "forget-chunks";
+  dir: string;
+  chunks: number[];
+}
+
 /** Every task of a scan thread. */
-export type ScanThreadTask = ScanTask | ForgetTask;
+export type ScanThreadTask = ScanTask | ForgetTask | ForgetChunksTask;
 
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {

@@ -84,6 +84,8 @@ function dispatch(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.forget(task.dir);
+    case "forget-chunks":
+      return scans.readers.forgetChunks(task.dir, task.chunks);
     case "backup-chunk":
       return readChunkFrames(task, scans.readers);
     case "backup-file":
