@@ -42,8 +42,8 @@ export class Judge {
   #instances: Record<string, Instance>;
   /** The object of the old state until a rule has judged its first bucket, from then on a copy. */
   #adopted: Record<string, AdoptedRule>;
-  /** The rules of instances that judge buckets again, by `rejudgedKey`. */
-  readonly #rejudged = new Map<string, RejudgedRule>();
+  /** The rules of instances that judge buckets again, by `rejudgedKey`. Most alerts have none in most rounds. */
+  #rejudged: Map<string, RejudgedRule> | undefined;
   #transitions: Transition[] = [];
   #opened: Fire[] = [];
   #closed: ClosedFire[] = [];
@@ -91,6 +91,7 @@ export class Judge {
   }
 
   #rejudge(parts: RejudgedParts): void {
+    this.#rejudged ??= new Map();
     this.#rejudged.set(rejudgedKey(parts.key, parts.name), new RejudgedRule(parts));
   }
 
@@ -155,7 +156,7 @@ export class Judge {
   #addInstance(key: string, labels: Record<string, string>, isAgain: boolean): void {
     this.#set(key, { labels, rules: {} });
     for (const { name } of isAgain ? this.#rules : []) {
-      if (this.#rejudged.has(rejudgedKey(key, name))) continue;
+      if (this.#rejudged?.has(rejudgedKey(key, name))) continue;
       const throughMs = this.#againBeforeMs;
       this.#rejudge({
         key,
@@ -287,7 +288,7 @@ export class Judge {
 
   #open(rule: EvaluationRule, key: string, series: WindowSeries, index: number, atMs: number): OpenFire {
     const opened = this.#makeFire(rule, key, series, index, atMs);
-    const rejudged = this.#rejudged.get(rejudgedKey(key, rule.name));
+    const rejudged = this.#rejudged?.get(rejudgedKey(key, rule.name));
     if (rejudged === undefined) this.#opened.push(opened);
     else rejudged.begin(opened);
     return { id: opened.id, noticed: false, told: false };
@@ -303,13 +304,13 @@ export class Judge {
   }
 
   #close(key: string, rule: string, fire: OpenFire, resolvedAtMs: number, reason: ResolveReason): void {
-    const rejudged = this.#rejudged.get(rejudgedKey(key, rule));
+    const rejudged = this.#rejudged?.get(rejudgedKey(key, rule));
     if (rejudged === undefined) this.#closed.push({ fire, resolvedAtMs, reason });
     else rejudged.end(resolvedAtMs, reason);
   }
 
   #record(key: string, transition: Transition): void {
-    const rejudged = this.#rejudged.get(rejudgedKey(key, transition.rule));
+    const rejudged = this.#rejudged?.get(rejudgedKey(key, transition.rule));
     if (rejudged === undefined) this.#transitions.push(transition);
     else rejudged.transitions.push(transition);
   }
@@ -317,6 +318,7 @@ export class Judge {
   /** Compares what the buckets that were judged again lead to with what was before. Returns fires that are retracted. */
   #correct(newest: number): string[] {
     const retracted: string[] = [];
+    if (this.#rejudged === undefined) return retracted;
     let isChanged = false;
     for (const rejudged of this.#rejudged.values()) {
       const corrected = this.#correctRule(rejudged, newest);
@@ -327,8 +329,7 @@ export class Judge {
       isChanged ||= corrected.isChanged;
     }
     const { instances } = this.#before;
-    const hasSameKeys =
-      this.#rejudged.size > 0 && Object.keys(instances).join() === Object.keys(this.#instances).join();
+    const hasSameKeys = Object.keys(instances).join() === Object.keys(this.#instances).join();
     if (!isChanged && hasSameKeys && this.#isUnchanged()) this.#instances = instances;
     return retracted;
   }
