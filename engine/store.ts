@@ -328,15 +328,9 @@ export class Store {
       encoders: this.#encoders,
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes, removeBeforeMs: retentionBeforeMs },
       queriesEnded: () => this.#queriesEnded(),
-      closePartition: async (dir) => {
-        this.#queryThread.forget(dir);
-        await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
-      },
       closeChunks: async (dir, chunks) => {
-        this.#queryThread.readers.forgetChunks(dir, chunks);
-        await Promise.all(
-          this.#scanThreads.map((each) => each.run<void>({ kind: "forget-chunks", dir, chunks })),
-        );
+        this.#queryThread.forget(dir, chunks);
+        await Promise.all(this.#scanThreads.map((each) => each.run<void>({ kind: "forget", dir, chunks })));
       },
       quarantine: (chunk) => this.#quarantine(chunk),
       log: (level, message) => this.#log(level, message),

@@ -33,10 +33,11 @@ export interface PartitionWorkOptions {
   encoders: EncoderThreads;
   /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
   queriesEnded: () => Promise<void>;
-  /** Makes the query thread and the scan threads close a partition's files and drop its columns. */
-  closePartition: (dir: string) => Promise<void>;
-  /** Makes them drop what they have of some chunks of it. */
-  closeChunks: (dir: string, chunks: number[]) => Promise<void>;
+  /**
+   * Makes the query thread and the scan threads drop chunks of a partition with their columns, or close all its files
+   * where `chunks` is undefined.
+   */
+  closeChunks: (dir: string, chunks?: readonly number[]) => Promise<void>;
   /** Hides a damaged chunk from searches and reports it. */
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
@@ -148,12 +149,12 @@ export class PartitionWork {
 
   /** Removes a partition with its folder. */
   async remove(partition: Partition): Promise<void> {
-    const { worker, catalog, queriesEnded, closePartition } = this.#options;
+    const { worker, catalog, queriesEnded, closeChunks } = this.#options;
     catalog.remove(partition);
     this.#toMerge.delete(partition);
     this.#failedSeals.delete(partition);
     await queriesEnded();
-    await closePartition(partition.dir);
+    await closeChunks(partition.dir);
     await worker.run<void>({ kind: "drop", dir: partition.dir });
   }
 
@@ -198,13 +199,13 @@ export class PartitionWork {
   }
 
   async #repair(partition: Partition, cause: string): Promise<void> {
-    const { worker, closePartition, reportDamage } = this.#options;
+    const { worker, closeChunks, reportDamage } = this.#options;
     const { dir, day } = partition;
     const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
     reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
     this.#setManifest(partition, manifest);
-    await closePartition(dir);
+    await closeChunks(dir);
   }
 
   /** Takes over a manifest that the maintenance thread has written. */

@@ -61,21 +61,16 @@ export type ScanTask =
   | CountActiveSeriesTask
   | TemplatesTask;
 
-/** Closes a partition whose folder is about to be removed. */
+/** Closes chunks that are about to be removed, or a partition whose folder is. */
 interface ForgetTask {
   kind: "forget";
   dir: string;
-}
-
-/** Drops chunks that are about to be removed. */
-interface ForgetChunksTask {
-  kind: "forget-chunks";
-  dir: string;
-  chunks: number[];
+  /** Undefined: the whole partition. */
+  chunks: readonly number[] | undefined;
 }
 
 /** Every task of a scan thread. */
-export type ScanThreadTask = ScanTask | ForgetTask | ForgetChunksTask;
+export type ScanThreadTask = ScanTask | ForgetTask;
 
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
@@ -159,10 +154,12 @@ export class ScanExecutor {
     return this.#templates.endLearning();
   }
 
-  /** Closes a partition whose folder is about to be removed. */
-  forget(dir: string): void {
-    this.readers.forget(dir);
-    this.#templates.forget(dir);
+  /** Closes chunks that are about to be removed, or without `chunks` a partition whose folder is. */
+  forget(dir: string, chunks?: readonly number[]): void {
+    if (chunks === undefined) {
+      this.readers.forget(dir);
+      this.#templates.forget(dir);
+    } else this.readers.forgetChunks(dir, chunks);
   }
 
   #access(): ChunkAccess {

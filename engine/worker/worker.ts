@@ -83,9 +83,7 @@ function dispatch(task: WorkerTask): unknown {
     case "templates":
       return scans.run(task);
     case "forget":
-      return scans.forget(task.dir);
-    case "forget-chunks":
-      return scans.readers.forgetChunks(task.dir, task.chunks);
+      return scans.forget(task.dir, task.chunks);
     case "backup-chunk":
       return readChunkFrames(task, scans.readers);
     case "backup-file":
