@@ -180,12 +180,16 @@ export class Evaluator {
     };
   }
 
-  /** All alerts, and why those are not judged that are not. */
+  /** All alerts, and why those are not judged that are not: unknown before the first evaluation since the start. */
   *watched(): Generator<WatchedAlert> {
     for (const evaluated of this.#alerts.values()) {
       const { alert, group } = evaluated;
+      if (group === undefined || group.log.entries.length === 0) {
+        yield { alert, problem: undefined };
+        continue;
+      }
       const hasNoData = evaluated.throughMs() !== null && evaluated.summary().state === "noData";
-      yield { alert, problem: group?.error ?? (hasNoData ? "its query finds no data" : null) };
+      yield { alert, problem: group.error ?? (hasNoData ? "its query finds no data" : null) };
     }
   }
 

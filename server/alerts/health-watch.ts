@@ -15,8 +15,8 @@ import { type AlertDefinition, queryOf } from "./state/alert-definition.ts";
 /** An alert as the watch sees it. */
 export interface WatchedAlert {
   alert: AlertDefinition;
-  /** Why it is not judged, one sentence for people; null where it is. */
-  problem: string | null;
+  /** Why it is not judged, one sentence for people; null where it is, undefined where that is not known yet. */
+  problem: string | null | undefined;
 }
 
 /** One time in which an alert was not judged. */
@@ -90,6 +90,7 @@ export class HealthWatch {
     for (const { alert, problem } of this.#options.alerts()) {
       const { id } = alert.metadata;
       seen.add(id);
+      if (problem === undefined) continue;
       const before = this.#episodes.get(id);
       const episode = this.#follow(alert, problem, before, nowMs, messages);
       if (episode !== before) after.set(id, episode);

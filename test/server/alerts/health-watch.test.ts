@@ -116,6 +116,11 @@ test("a restart tells nothing again, and forgets nothing", async () => {
   expect(world.told).toHaveLength(3);
   world.state = world.disk.open();
   world.open();
+  // Before the first evaluation nothing is known.
+  world.alerts = [{ alert, problem: undefined }];
+  await world.pass(3);
+  expect(world.told).toHaveLength(3);
+  world.alerts = [{ alert, problem: "p" }];
   expect(world.watch.unhealthySinceMs("a")).toBe(startMs);
   await world.pass(20);
   world.alerts = [];
@@ -141,6 +146,11 @@ test("the evaluator names alerts whose query fails, and those whose rules find n
   await world.evaluator.upsert(alertOf("empty", "plain", [ruleOf({ missing: "missing" })]));
   await world.evaluator.upsert(alertOf("well", "plain well", [ruleOf({ missing: "missing" })]));
   await world.evaluator.begin();
+  expect([...world.evaluator.watched()].map(({ problem }) => problem)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
   world.failing.add("q");
   for (let i = 0; i < 5; i++) world.put("plain well", {}, startMs + i * minute, 1);
   await world.runUntil(startMs + 3 * minute);
