@@ -153,7 +153,7 @@ export class Alerting {
     );
     this.#repeats = new Repeats({
       ...{ state, records, now, log, ...options.repeats },
-      silencedBy: (fire) => options.holds.silencedBy(fire, () => records.openFires()),
+      silencedBy: (fire, openFires) => options.holds.silencedBy(fire, openFires),
       inAlertTurn: (alertId, act) => this.evaluator.inAlertTurn(alertId, act),
     });
   }

@@ -16,8 +16,8 @@ export interface StepCommitOptions {
   now: () => number;
   /** Subscribers that store something about fires in the same commit. */
   subscribers: readonly FireSubscriber[];
-  /** The id of the silence or inhibition that holds a fire back now. `openFires`: those that people may know of. */
-  silencedBy: (fire: Fire, openFires: () => Iterable<Fire>) => string | undefined;
+  /** The id of the silence or inhibition that holds a fire back now. `openFires`: all, the same list for one commit. */
+  silencedBy: (fire: Fire, openFires: () => readonly Fire[]) => string | undefined;
   /** The actions that report a fire: the rule's own, and those of routes. */
   actionsFor: (fire: Fire, own: readonly Action[]) => RoutedAction[];
   /** The wait for late data: how long rows may take to arrive. */
@@ -59,7 +59,11 @@ export class StepCommit {
     const messages: EventMessage<AlertEvent>[] = [];
     const fires: Fire[] = [];
     // Those that open now count, too: a fire and what it holds back often begin together.
-    const openFires = () => [...records.openFires(), ...steps.flatMap(({ opened }) => opened)];
+    let open: readonly Fire[] | undefined;
+    const openFires = () => {
+      open ??= [...records.openFires(), ...steps.flatMap(({ opened }) => opened)];
+      return open;
+    };
     const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
       const { alertId, alert, delayMs } = step;

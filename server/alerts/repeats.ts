@@ -18,7 +18,7 @@ export interface RepeatsOptions {
   /** Runs `act` while no evaluation changes fires of an alert; not where the alert is not evaluated. */
   inAlertTurn: (alertId: string, act: () => Promise<void>) => Promise<void>;
   /** The id of the silence or inhibition that holds a fire back now. */
-  silencedBy: (fire: Fire) => string | undefined;
+  silencedBy: (fire: Fire, openFires: () => readonly Fire[]) => string | undefined;
   now: () => number;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -59,9 +59,11 @@ export class Repeats {
 
   #findDue(): Fire[] {
     const { records, silencedBy } = this.#options;
-    return [...records.openFires()].filter(
-      (fire) => fire.told === "yes" && this.#dueOf(fire).length > 0 && silencedBy(fire) === undefined,
-    );
+    const open = [...records.openFires()];
+    return open.filter((fire) => {
+      const isDue = fire.told === "yes" && this.#dueOf(fire).length > 0;
+      return isDue && silencedBy(fire, () => open) === undefined;
+    });
   }
 
   /** To be called while no evaluation changes fires of the alert. */

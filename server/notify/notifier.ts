@@ -147,7 +147,7 @@ export class Notifier {
   }
 
   /** The id of the inhibition by which one of the open fires holds a fire back now. */
-  inhibitedBy(fire: RoutedFire, openFires: () => Iterable<RoutedFire>): string | undefined {
+  inhibitedBy(fire: RoutedFire, openFires: () => readonly RoutedFire[]): string | undefined {
     return findInhibition(fire, unwrap(this.#options.sources.inhibitions()), openFires);
   }
 

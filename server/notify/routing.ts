@@ -50,20 +50,44 @@ export function groupKeyOf({ groupBy }: Pick<NotificationRoute, "groupBy">, fire
   return JSON.stringify(groupBy.map((name) => labels[name] ?? ""));
 }
 
-/** The inhibition by which one of the open fires holds a fire back. A fire does not hold itself back. */
+/** Combinations of values that open sources have in the labels of an inhibition, by its id. */
+type SourceValues = Map<string, ReadonlySet<string>>;
+
+/** What was found of each list of open fires: many fires are looked up in one. */
+const knownSources = new WeakMap<readonly RoutedFire[], SourceValues>();
+
+/**
+ * The inhibition by which one of the open fires holds a fire back. A fire does not hold itself back. `openFires` returns
+ * the same list as long as the fires are the same.
+ */
 export function findInhibition(
   fire: RoutedFire,
   inhibitions: readonly { id: string; value: Inhibition }[],
-  openFires: () => Iterable<RoutedFire>,
+  openFires: () => readonly RoutedFire[],
 ): string | undefined {
+  if (inhibitions.length === 0) return undefined;
   const labels: Readonly<Record<string, string>> = routingLabels(fire);
-  return inhibitions.find(({ value: { source, target, equal = [] } }) => {
-    if (!isMatch(target, labels) || isMatch(source, labels)) return false;
-    for (const open of openFires()) {
-      const others: Readonly<Record<string, string>> = routingLabels(open);
-      if (isMatch(source, others) && equal.every((name) => (labels[name] ?? "") === (others[name] ?? "")))
-        return true;
-    }
-    return false;
+  return inhibitions.find(({ id, value }) => {
+    if (!isMatch(value.target, labels) || isMatch(value.source, labels)) return false;
+    return sourceValues(id, value, openFires()).has(valuesOf(value, labels));
   })?.id;
+}
+
+function sourceValues(id: string, inhibition: Inhibition, open: readonly RoutedFire[]): ReadonlySet<string> {
+  let known = knownSources.get(open);
+  if (known === undefined) {
+    known = new Map();
+    knownSources.set(open, known);
+  }
+  let values = known.get(id);
+  if (values === undefined) {
+    const sources = open.map(routingLabels).filter((labels) => isMatch(inhibition.source, labels));
+    values = new Set(sources.map((labels) => valuesOf(inhibition, labels)));
+    known.set(id, values);
+  }
+  return values;
+}
+
+function valuesOf({ equal = [] }: Inhibition, labels: Readonly<Record<string, string>>): string {
+  return JSON.stringify(equal.map((name) => labels[name] ?? ""));
 }
