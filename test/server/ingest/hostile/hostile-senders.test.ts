@@ -159,7 +159,7 @@ test(
 
 /** Resolves once all hostile bodies are answered; rejects where their sender fails. */
 async function sendHostile(order: HostileOrder): Promise<HostileReport> {
-  const child = fork(join(import.meta.dirname, "hostile/sender.ts"), [JSON.stringify(order)], {
+  const child = fork(join(import.meta.dirname, "sender.ts"), [JSON.stringify(order)], {
     execArgv: [],
   });
   const reports: HostileReport[] = [];
