@@ -35,7 +35,7 @@ const wallClocks: Record<string, string> = {
   "server/kubernetes/exporter/exporter.ts": "times of statuses and Events, which are shown",
   "server/kubernetes/exporter/node-exporter.ts": "times of samples that the kubelet gives none",
   "server/kubernetes/hub/part.ts": "times of statuses and Events, which are shown",
-  "server/notify/http-request.ts": "a receiver's Retry-After may be a date; the wait is bounded",
+  "server/notify/senders/http-request.ts": "a receiver's Retry-After may be a date; the wait is bounded",
   "server/notify/part.ts": "times that are stored and shown; silences",
   "server/sign-in/part.ts": "end of sessions, which is stored and shown; expiry of tokens",
   "server/operations/store-metrics.ts": "start of the process, which is shown",
