@@ -7,7 +7,8 @@ import type { Json, State, StateChange } from "../../engine/index.ts";
 import type { AlertEvent } from "../model/event.ts";
 import type { RoutedAction } from "../model/notification-route.ts";
 import { stableId } from "../model/stable-id.ts";
-import { destinationKey } from "../notify/destination.ts";
+import { distinctActions } from "../notify/destination.ts";
+import { PeriodicTask } from "../throttle/periodic-task.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import { defaultUnhealthyAfterMs } from "./limits.ts";
 import { type AlertDefinition, queryOf } from "./state/alert-definition.ts";
@@ -45,29 +46,25 @@ const table = "alert-health";
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
   readonly #episodes: Map<string, Episode>;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #task: PeriodicTask;
 
   constructor(options: HealthWatchOptions) {
     this.#options = options;
+    this.#task = new PeriodicTask(
+      lookEveryMs,
+      () => this.look(),
+      (error) => options.log("error", `health of alerts: ${String(error)}`),
+    );
     const stored = options.state.list(table);
     this.#episodes = new Map(stored.map(({ id, value }) => [id, value as unknown as Episode]));
   }
 
   run(): void {
-    this.#timer = setTimeout(() => {
-      this.#looking = this.look()
-        .catch((error: unknown) => this.#options.log("error", `health of alerts: ${String(error)}`))
-        .then(() => {
-          if (this.#timer !== undefined) this.run();
-        });
-    }, lookEveryMs);
+    this.#task.run();
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#looking;
+    await this.#task.close();
   }
 
   /** Since when an alert is not judged, where that has lasted so long that it counts as unhealthy. */
@@ -138,8 +135,7 @@ function unhealthyAfterMsOf({ unhealthyAfterSeconds }: AlertDefinition): number 
 
 /** The actions of all rules, each destination once. */
 function ownActionsOf({ timeseries: { evaluationRules } }: AlertDefinition): RoutedAction[] {
-  const all = evaluationRules.flatMap(({ actions = [] }) => actions);
-  return [...new Map(all.map((action) => [destinationKey(action), action])).values()];
+  return distinctActions(evaluationRules.flatMap(({ actions = [] }) => actions));
 }
 
 /** `fireId` is the same for both events of an episode. */

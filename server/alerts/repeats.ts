@@ -5,6 +5,7 @@ import type { AlertEvent, EventMessage } from "../model/event.ts";
 import type { NotificationRoute, RoutedAction } from "../model/notification-route.ts";
 import { stableId } from "../model/stable-id.ts";
 import { destinationKey } from "../notify/destination.ts";
+import { PeriodicTask } from "../throttle/periodic-task.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 import type { AlertRecords } from "./records.ts";
 import { type Fire, makeFiredEvent } from "./state/fire.ts";
@@ -28,27 +29,23 @@ const lookEveryMs = 5_000;
 
 export class Repeats {
   readonly #options: RepeatsOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #task: PeriodicTask;
 
   constructor(options: RepeatsOptions) {
     this.#options = options;
+    this.#task = new PeriodicTask(
+      lookEveryMs,
+      () => this.sendDue(),
+      (error) => options.log("error", `repeated notifications: ${String(error)}`),
+    );
   }
 
   run(): void {
-    this.#timer = setTimeout(() => {
-      this.#looking = this.sendDue()
-        .catch((error: unknown) => this.#options.log("error", `repeated notifications: ${String(error)}`))
-        .then(() => {
-          if (this.#timer !== undefined) this.run();
-        });
-    }, lookEveryMs);
+    this.#task.run();
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#looking;
+    await this.#task.close();
   }
 
   /** Stores the messages that are due. Those that were missed, as during a stop, are not made up for. */

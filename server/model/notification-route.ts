@@ -5,7 +5,7 @@ import { makeFieldRefusal } from "../throttle/refusal.ts";
 import { type Action, actionShape, repeatSecondsShape } from "./alert.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { integerFrom, listOf, matchOf, nameText, strictObject } from "./schema.ts";
+import { integerFrom, labelMatchShape, listOf, nameText, strictObject } from "./schema.ts";
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 export type Day = (typeof days)[number];
@@ -26,10 +26,6 @@ const muteTime = strictObject({
 /** A time of the week in which a route sends nothing. */
 export type MuteTime = z.infer<typeof muteTime>;
 
-/** Tests of labels; a missing label counts as empty. */
-const match = matchOf(["In", "NotIn"]);
-export type LabelMatch = z.infer<typeof match>;
-
 /** Longest wait for other notifications of the same group. */
 const groupWaitSecondsMax = 600;
 
@@ -37,7 +33,7 @@ export const notificationRouteShape = strictObject({
   id: sentId.optional(),
   displayName: nameText.optional(),
   /** Labels of the fires that it takes: all expressions must hold. Absent: every fire. */
-  match: match.optional(),
+  match: labelMatchShape.optional(),
   actions: z.array(actionShape).min(1).max(listedMax),
   /** Labels: instances with the same values share a message, where messages are grouped. Absent: all of an alert. */
   groupBy: listOf(nameText).optional(),
@@ -75,19 +71,12 @@ export const inhibitionShape = strictObject({
   id: sentId.optional(),
   displayName: nameText.optional(),
   /** Labels of a fire while which the others are held back. */
-  source: match,
+  source: labelMatchShape,
   /** Labels of the fires that are held back. */
-  target: match,
+  target: labelMatchShape,
   /** Labels that must have the same value in both. */
   equal: listOf(nameText).optional(),
 }).meta({ id: "Inhibition" });
 
 /** While a fire of the source is open, nobody is notified of fires of the target. */
 export type Inhibition = z.infer<typeof inhibitionShape>;
-
-/** Whether labels pass all expressions; a missing label counts as empty. */
-export function isMatch(match: LabelMatch | undefined, labels: Readonly<Record<string, string>>): boolean {
-  return (match?.matchExpressions ?? []).every(({ key, operator, values }) => {
-    return values.includes(labels[key] ?? "") === (operator === "In");
-  });
-}

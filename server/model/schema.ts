@@ -51,6 +51,17 @@ export function matchOf<const Operators extends readonly string[]>(operators: Op
   return strictObject({ matchExpressions: listOf(expression) });
 }
 
+/** Tests of the labels of an alert's instances. */
+export const labelMatchShape = matchOf(["In", "NotIn"]);
+export type LabelMatch = z.infer<typeof labelMatchShape>;
+
+/** Whether labels pass all expressions; a missing label counts as empty. Without a match, any labels pass. */
+export function isMatch(match: LabelMatch | undefined, labels: Readonly<Record<string, string>>): boolean {
+  return (match?.matchExpressions ?? []).every(({ key, operator, values }) => {
+    return values.includes(labels[key] ?? "") === (operator === "In");
+  });
+}
+
 /** An integer. Its error for a text says that an integer is missing, where zod would say a number. */
 export const integer = z.int({
   error: (issue) => (issue.code === "invalid_type" ? `${expectedMark}an integer` : undefined),

@@ -4,14 +4,11 @@ import type * as z from "zod";
 import { makeFieldRefusal } from "../throttle/refusal.ts";
 import { timeMsMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { integer, listOf, longText, matchOf, strictObject } from "./schema.ts";
+import { integer, type LabelMatch, labelMatchShape, listOf, longText, strictObject } from "./schema.ts";
 
 const timeMs = integer.min(0).max(timeMsMax);
 
-/** Tests of labels; a missing label counts as empty. */
-const match = matchOf(["In", "NotIn"]);
-
-export type SilenceExpression = z.infer<typeof match>["matchExpressions"][number];
+export type SilenceExpression = LabelMatch["matchExpressions"][number];
 
 export const silenceShape = strictObject({
   id: sentId.optional(),
@@ -22,7 +19,7 @@ export const silenceShape = strictObject({
   /** Ids of the silenced alerts; absent: every alert whose instance labels match. */
   alertIds: listOf(sentId.min(1)).optional(),
   /** Labels of the silenced instances: all expressions must hold. */
-  match: match.optional(),
+  match: labelMatchShape.optional(),
 }).meta({ id: "Silence" });
 
 export type Silence = z.infer<typeof silenceShape>;

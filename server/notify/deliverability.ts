@@ -1,6 +1,7 @@
 /** Whether what an action asks for can be delivered at all, as the server is set up now. */
 
 import type { Action, Alert } from "../model/alert.ts";
+import { isIncomingWebhook } from "./destination.ts";
 
 /** What the server has to deliver with. */
 export interface DeliveryMeans {
@@ -27,7 +28,7 @@ export function warnUndeliverable(alert: Alert, path: string, means: DeliveryMea
 function findDeliveryProblem(action: Action, means: DeliveryMeans): string | undefined {
   switch (action.type) {
     case "slack": {
-      const isIncoming = /^https?:\/\//.test(action.slackDestination.channel);
+      const isIncoming = isIncomingWebhook(action.slackDestination.channel);
       return isIncoming || means.hasSlackToken ? undefined : "the server has no Slack token (--slack-token)";
     }
     case "email":

@@ -47,3 +47,18 @@ export function destinationName(action: Action): string {
       return `webhook ${action.webhookDestination.uuid}`;
   }
 }
+
+/** The first of the actions of each destination. */
+export function distinctActions<Each extends Action>(actions: readonly Each[]): Each[] {
+  const found = new Map<string, Each>();
+  for (const action of actions) {
+    const key = destinationKey(action);
+    if (!found.has(key)) found.set(key, action);
+  }
+  return [...found.values()];
+}
+
+/** Whether a Slack action names the URL of an incoming webhook in the place of a channel. */
+export function isIncomingWebhook(channel: string): boolean {
+  return /^https?:\/\//.test(channel);
+}

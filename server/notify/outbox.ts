@@ -232,7 +232,7 @@ export class Outbox {
     });
   }
 
-  /** Stores the outcomes of a queue that could not be stored before. */
+  /** Tries again to store the outcomes of messages whose first write failed. */
   #storeOutcomes(queue: DeliveryQueue): void {
     queue.isStoringAgain = true;
     void this.#work(queue, async () => {

@@ -2,13 +2,9 @@
 
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent } from "../model/event.ts";
-import {
-  type Inhibition,
-  isMatch,
-  type NotificationRoute,
-  type RoutedAction,
-} from "../model/notification-route.ts";
-import { destinationKey } from "./destination.ts";
+import type { Inhibition, NotificationRoute, RoutedAction } from "../model/notification-route.ts";
+import { isMatch } from "../model/schema.ts";
+import { distinctActions } from "./destination.ts";
 
 /** A fire as routes and inhibitions see it. */
 export type RoutedFire = Pick<
@@ -35,12 +31,7 @@ export function findActions(
   const routed = routes
     .filter(({ value }) => isMatch(value.match, labels))
     .flatMap(({ id, value }) => value.actions.map((action): RoutedAction => ({ ...action, routeId: id })));
-  const found = new Map<string, RoutedAction>();
-  for (const action of [...own, ...routed]) {
-    const key = destinationKey(action);
-    if (!found.has(key)) found.set(key, action);
-  }
-  return [...found.values()];
+  return distinctActions([...own, ...routed]);
 }
 
 /** The values of the labels by which a route groups; null where it groups by the alert alone. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../model/caller.ts";
 import type { AlertEvent } from "../model/event.ts";
+import { isMatch } from "../model/schema.ts";
 import type { Silence } from "../model/silence.ts";
 
 /** Returns whether a silence covers an instance of an alert at `nowMs`. */
@@ -11,9 +12,7 @@ export function isSilenced(
   const { startsAt = 0, endsAt, alertIds, match } = silence;
   if (nowMs < startsAt || nowMs >= endsAt) return false;
   if (alertIds !== undefined && !alertIds.includes(alertId)) return false;
-  return (match?.matchExpressions ?? []).every(({ key, operator, values }) => {
-    return values.includes(labels[key] ?? "") === (operator === "In");
-  });
+  return isMatch(match, labels);
 }
 
 /** A silence as it is stored, with the caller who saved it. */

@@ -43,7 +43,7 @@ const incidentMin = 2;
 const baselineMin = 4;
 /** A chunk with fewer invocations says nothing about shares. */
 const chunkMin = 2;
-/** What comes from outside may be another mix of requests: a smaller difference says nothing. */
+/** The mix of requests from outside changes by itself: a smaller difference of shares is no evidence. */
 const mixMin = 0.3;
 const mixWeight = 0.6;
 const errorWeight = 1.15;

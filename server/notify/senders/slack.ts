@@ -1,5 +1,6 @@
 /** Sends messages to Slack: with a bot token to a channel, or to an incoming webhook, whose URL is the channel then. */
 
+import { isIncomingWebhook } from "../destination.ts";
 import { type Message, messageOf, moreText } from "../message/message.ts";
 import { shorten } from "../message/plain-text.ts";
 import type { AddressGuard } from "./address-guard.ts";
@@ -41,7 +42,7 @@ export function slackSender(options: SlackOptions): Senders["slack"] {
     const { channel } = action.slackDestination;
     const message = messageOf(events, publicUrl);
     const content = contentOf(message);
-    const isWebhook = /^https?:\/\//.test(channel);
+    const isWebhook = isIncomingWebhook(channel);
     if (!isWebhook && botToken === undefined) {
       return { kind: "final", problem: "no Slack bot token is configured" };
     }

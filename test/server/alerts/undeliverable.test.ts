@@ -1,22 +1,13 @@
 /** What saving alerts and webhooks says of what cannot be delivered, over HTTP. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { call, type Running, startServer } from "../running.ts";
+import { ask } from "../control/asking.ts";
+import { type Running, startServer } from "../running.ts";
 
 let server: Running;
 beforeAll(async () => {
   server = await startServer({ notify: { allowedNetworks: ["127.0.0.0/8"] } });
 });
 afterAll(() => server.stop());
-
-function admin<T = Record<string, unknown>>(path: string, body?: unknown, method?: string) {
-  return call<T>(server, `/api/v1${path}`, {
-    token: server.adminToken,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
-    ...(method === undefined ? {} : { method }),
-  });
-}
 
 test("saving an alert says which of its actions reach nobody", async () => {
   const actions = [
@@ -43,7 +34,7 @@ test("saving an alert says which of its actions reach nobody", async () => {
       ],
     },
   };
-  const { status, json } = await admin<{ warnings: string[] }>("/alerts/update", { alert });
+  const { status, json } = await ask<{ warnings: string[] }>(server, "POST", "/alerts/update", { alert });
   expect(status).toBe(200);
   const at = (place: number) => `alert.timeseries.evaluationRules[0].actions[${place}] reaches nobody: `;
   expect(json.warnings).toEqual([
@@ -58,7 +49,7 @@ test.each(["Connection", "transfer-encoding", "Content-Length", "Host", "Upgrade
   "a webhook must not set the header %s",
   async (name) => {
     const webhook = { url: "https://hooks.example/in", headers: { [name]: "x" } };
-    const { status, json } = await admin<{ error: string }>("/webhooks", { webhook });
+    const { status, json } = await ask<{ error: string }>(server, "POST", "/webhooks", { webhook });
     expect(status).toBe(400);
     expect(json.error).toContain(`webhook.headers must not set ${JSON.stringify(name)}`);
   },
