@@ -1,6 +1,6 @@
 /** Sends notifications of alerts to the destinations of their actions, except for instances that a silence covers. */
 
-import type { LogRow, State, Store } from "../../engine/index.ts";
+import { type LogRow, type State, type Store, Turns } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action, Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
@@ -124,8 +124,18 @@ export class Notifier {
   }
 
   /** Starts to send notifications, unless they wait. */
-  run(): void {
+  async run(): Promise<void> {
+    await this.#readSilences();
     if (!this.#options.holdsNotifications) this.outbox.run();
+  }
+
+  /** Reads all silences once in turns: the first one who asks for them would otherwise read them in one. */
+  async #readSilences(): Promise<void> {
+    const turns = new Turns();
+    for (const { value } of this.#options.sources.silences()) {
+      if (turns.isOver) await turns.next();
+      void value;
+    }
   }
 
   /** Waits for the notifications that are being sent. */
