@@ -9,6 +9,7 @@ import type { Caller } from "../model/caller.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
+import { FiringSamples } from "./firing-samples.ts";
 import { HealthWatch, type HealthWatchOptions } from "./health-watch.ts";
 import { InvestigationRequests } from "./investigation-requests.ts";
 import { defaultDelayMs, defaultHistoryAgeMs, defaultLateRowsMs, defaultRetryWaitMs } from "./limits.ts";
@@ -77,6 +78,7 @@ export class Alerting {
   readonly #options: AlertingOptions;
   readonly health: HealthWatch;
   readonly #repeats: Repeats;
+  readonly #firingSamples: FiringSamples;
   readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
   /** Callers who saved alerts, by `readsAs`, the text of their rights. */
@@ -151,6 +153,7 @@ export class Alerting {
         return this.health.unhealthyCount;
       },
     );
+    this.#firingSamples = new FiringSamples({ store, records, now, log });
     this.#repeats = new Repeats({
       ...{ state, records, now, log, ...options.repeats },
       silencedBy: (fire, openFires) => options.holds.silencedBy(fire, openFires),
@@ -187,6 +190,7 @@ export class Alerting {
     if (this.#isClosed) return;
     this.evaluator.run();
     this.#repeats.run();
+    this.#firingSamples.run();
     this.health.run();
     this.#scheduleSync();
   }
@@ -206,6 +210,7 @@ export class Alerting {
     await this.#syncing;
     clearTimeout(this.#timer);
     await this.#repeats.close();
+    await this.#firingSamples.close();
     await this.health.close();
     await this.evaluator.close();
   }

@@ -94,6 +94,8 @@ export const plansAtOnce = 16;
 export const advancesInFlightMax = 256;
 /** A query that takes longer is aborted. Its buckets are read again at the next tick. */
 export const evaluationTimeoutMs = 30_000;
+/** Fires that have a sample of their own every ten seconds: each takes a series of the store, and bytes for ever. */
+export const firingSamplesMax = 5_000;
 /** Alerts on one page of the list of states. */
 export const statesPageDefault = 100;
 export const statesPageMax = 1_000;

@@ -11,7 +11,7 @@ import { Alerting, type AlertTiming } from "./alerting.ts";
 import { AliveFile } from "./alive-file.ts";
 import type { Evaluator } from "./evaluator.ts";
 import type { InvestigationRequests } from "./investigation-requests.ts";
-import { alertRoutes } from "./routes.ts";
+import { alertRoutes } from "./routes/alert-routes.ts";
 
 export interface AlertsSettings {
   dataDir: string;

@@ -1,15 +1,15 @@
 /** GET /api/v1/alerts/{id}/history: the transitions of an alert's instances, a page at a time. */
 
 import * as z from "zod";
-import type { Visibility } from "../access/alert-visibility.ts";
-import { defineRoute } from "../api/define-route.ts";
-import type { Route } from "../api/route.ts";
-import { integerFrom, timeMs } from "../model/schema.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import type { Visibility } from "../../access/alert-visibility.ts";
+import { defineRoute } from "../../api/define-route.ts";
+import type { Route } from "../../api/route.ts";
+import { integerFrom, timeMs } from "../../model/schema.ts";
+import { Refusal } from "../../throttle/refusal.ts";
+import type { Evaluator } from "../evaluator.ts";
+import { historyPageDefault, historyPageMax } from "../limits.ts";
+import type { HistoryPage, HistoryQuery } from "../transition-history.ts";
 import { findAlert, partialNote } from "./alert-lookup.ts";
-import type { Evaluator } from "./evaluator.ts";
-import { historyPageDefault, historyPageMax } from "./limits.ts";
-import type { HistoryPage, HistoryQuery } from "./transition-history.ts";
 
 interface HistoryRouteOptions {
   evaluator: Evaluator;

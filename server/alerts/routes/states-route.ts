@@ -1,17 +1,17 @@
 /** GET /api/v1/alerts/states: the states of all alerts that the caller sees, a page at a time. */
 
 import * as z from "zod";
-import { Turns } from "../../engine/index.ts";
-import type { ListedAlert, Visibility } from "../access/alert-visibility.ts";
-import { defineRoute } from "../api/define-route.ts";
-import type { Route } from "../api/route.ts";
-import type { Caller } from "../model/caller.ts";
-import { managedFolderOf, managedMember } from "../model/managed-member.ts";
-import { integerFrom } from "../model/schema.ts";
-import type { Notifier } from "../notify/notifier.ts";
-import type { AlertSummary, Evaluator } from "./evaluator.ts";
-import type { HealthWatch } from "./health-watch.ts";
-import { statesPageDefault, statesPageMax } from "./limits.ts";
+import { Turns } from "../../../engine/index.ts";
+import type { ListedAlert, Visibility } from "../../access/alert-visibility.ts";
+import { defineRoute } from "../../api/define-route.ts";
+import type { Route } from "../../api/route.ts";
+import type { Caller } from "../../model/caller.ts";
+import { managedFolderOf, managedMember } from "../../model/managed-member.ts";
+import { integerFrom } from "../../model/schema.ts";
+import type { Notifier } from "../../notify/notifier.ts";
+import type { AlertSummary, Evaluator } from "../evaluator.ts";
+import type { HealthWatch } from "../health-watch.ts";
+import { statesPageDefault, statesPageMax } from "../limits.ts";
 
 const stateNames = ["firing", "unhealthy", "noData", "ok"] as const;
 const healthNames = ["ok", "error", "unknown"] as const;

@@ -1,19 +1,19 @@
 /** The routes of alerts: their state, fires and evaluations, and test notifications. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
-import { defineRoute } from "../api/define-route.ts";
-import type { Route } from "../api/route.ts";
-import type { Alert } from "../model/alert.ts";
-import type { Notifier, TestedAlert } from "../notify/notifier.ts";
-import { outcomeReply } from "../notify/routes.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { sendingProblem, type Visibility } from "../../access/alert-visibility.ts";
+import { defineRoute } from "../../api/define-route.ts";
+import type { Route } from "../../api/route.ts";
+import type { Alert } from "../../model/alert.ts";
+import type { Notifier, TestedAlert } from "../../notify/notifier.ts";
+import { outcomeReply } from "../../notify/routes.ts";
+import { Refusal } from "../../throttle/refusal.ts";
+import type { Alerting } from "../alerting.ts";
+import { queryOf } from "../state/alert-definition.ts";
+import type { Fire } from "../state/fire.ts";
+import type { IncompleteBucket } from "../state/missing-rows.ts";
 import { findAlert, partialNote } from "./alert-lookup.ts";
-import type { Alerting } from "./alerting.ts";
 import { historyRoute } from "./history-route.ts";
-import { queryOf } from "./state/alert-definition.ts";
-import type { Fire } from "./state/fire.ts";
-import type { IncompleteBucket } from "./state/missing-rows.ts";
 import { conditionOf, healthOf, statesRoute } from "./states-route.ts";
 
 export interface AlertRoutesOptions {

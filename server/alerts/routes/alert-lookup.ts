@@ -1,8 +1,8 @@
 /** Finds the alert that a request names, as far as its caller sees it. */
 
-import type { Visibility, VisibleAlert } from "../access/alert-visibility.ts";
-import type { Caller } from "../model/caller.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import type { Visibility, VisibleAlert } from "../../access/alert-visibility.ts";
+import type { Caller } from "../../model/caller.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 
 /** Finds an alert that the caller sees. Throws Refusal 404. */
 export function findAlert(
