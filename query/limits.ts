@@ -21,6 +21,10 @@ export const regexpLengthMax = 4_096;
 export const regexpLengthTotalMax = 8_192;
 /** Characters of a regular expression with its counted repetitions written out. Matching takes time in proportion. */
 export const regexpSizeMax = 10_000;
+/** Seconds of a window or an offset: ten years, more than any store keeps. */
+export const durationMax = 315_360_000;
+/** Windows that are each read by themselves, as quantiles and averages are. Each read takes a millisecond or more. */
+export const windowReadsMax = 2_000;
 /** Points that a query holds at one time. Each takes 16 bytes or more of the query thread's memory. */
 export const pointsMax = 1_000_000;
 /** Words of a pattern such as `a|b|c`. Up to this many are searched as a list of words, not as a regular expression. */

@@ -125,7 +125,7 @@ function mapSelectors(
       return { ...node, left: mapSelectors(node.left, change), right: mapSelectors(node.right, change) };
     case "negation":
     case "aggregate":
-    case "rate":
+    case "rangeFunction":
     case "jsonPath":
       return { ...node, of: mapSelectors(node.of, change) } as Expression;
     default:

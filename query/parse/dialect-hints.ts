@@ -6,12 +6,8 @@ const functionHints: Readonly<Record<string, string>> = {
   percentile: "percentiles are quantiles: quantile(0.95, …)",
   irate: "the increase a second is `rate`",
   delta: "the increase of a counter is `increase`",
-  count_over_time: "lines are counted with count(logs{…})",
   bytes_over_time: "fields are added up with sum(field, logs{…})",
   sum_over_time: "fields are added up with sum(field, logs{…}), metrics with sum(…)",
-  avg_over_time: "a metric's average in each bucket is avg(…)",
-  min_over_time: "a metric's least value in each bucket is min(…)",
-  max_over_time: "a metric's greatest value in each bucket is max(…)",
   quantile_over_time: "quantiles are quantile(0.95, …)",
   absent: "gaps are filled with `default`",
   vector: "a number stands for itself",
@@ -24,7 +20,7 @@ const functionHints: Readonly<Record<string, string>> = {
  * message.
  */
 const wordHints: Readonly<Record<string, string>> = {
-  offset: "there is no offset; the range of time is given beside the query",
+  offset: "`offset` takes a duration, as in offset 1d",
   where: "conditions stand within { } or behind |",
   limit: "the greatest series are kept with topk(5, …)",
   group: "series are grouped with `by`, as in by (service.name)",

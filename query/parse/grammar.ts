@@ -98,7 +98,7 @@ class Grammar extends SelectorGrammar {
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.aggregate) },
-        { ALT: () => this.SUBRULE(this.rate) },
+        { ALT: () => this.SUBRULE(this.rangeFunction) },
         { ALT: () => this.SUBRULE(this.jsonPath) },
         { ALT: () => this.SUBRULE(this.selector) },
       ],
@@ -118,8 +118,8 @@ class Grammar extends SelectorGrammar {
       this.SUBRULE(this.label);
       this.CONSUME2(token.Comma);
     });
-    this.SUBRULE(this.series);
-    this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
+    this.SUBRULE(this.expression);
+    this.CONSUME(token.RightParen, { ERR_MSG: "a stage, an operator or `)`" });
     this.OPTION3(() => this.SUBRULE2(this.grouping));
   });
 
@@ -147,8 +147,8 @@ class Grammar extends SelectorGrammar {
     this.CONSUME(token.RightParen, { ERR_MSG: expected.labelsEnd });
   });
 
-  readonly rate: GrammarRule = this.RULE("rate", () => {
-    this.CONSUME(token.Rate);
+  readonly rangeFunction: GrammarRule = this.RULE("rangeFunction", () => {
+    this.CONSUME(token.RangeFunction);
     this.CONSUME(token.LeftParen);
     this.SUBRULE(this.selector);
     this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });

@@ -20,6 +20,7 @@ const expected = {
   afterPipe: '`json`, `logfmt`, `pattern "…"`, `regexp "…"` or a label filter such as `status >= 500`',
   condition: "a label filter such as `status >= 500`, or `(`",
   number: "a number",
+  duration: "a duration such as `5m` or `1h30m`",
   end: "an operator, a stage or the end of the query",
 } as const;
 
@@ -108,6 +109,26 @@ export class SelectorGrammar extends CstParser {
       // `!=` and `!~` begin a line filter only before a text. Elsewhere `!=` compares series.
       GATE: () => !this.#isComparison() || this.#isText(this.LA(2).tokenType),
       DEF: () => this.SUBRULE(this.stage),
+    });
+    this.OPTION2(() => this.SUBRULE(this.window));
+    this.OPTION3(() => this.SUBRULE(this.offset));
+  });
+
+  readonly window: GrammarRule = this.RULE("window", () => {
+    this.CONSUME(token.LeftBracket);
+    this.SUBRULE(this.duration);
+    this.CONSUME(token.RightBracket, { ERR_MSG: "`]`" });
+  });
+
+  readonly offset: GrammarRule = this.RULE("offset", () => {
+    this.CONSUME(token.Offset);
+    this.SUBRULE(this.duration);
+  });
+
+  readonly duration: GrammarRule = this.RULE("duration", () => {
+    this.OR({
+      DEF: [{ ALT: () => this.CONSUME(token.Duration) }, { ALT: () => this.CONSUME(token.Variable) }],
+      ERR_MSG: expected.duration,
     });
   });
 

@@ -1,5 +1,5 @@
 import { EOF, type IRecognitionException, type IToken, tokenMatcher } from "chevrotain";
-import { aggregations, rateFunctions, stageKeywords } from "../text/keywords.ts";
+import { aggregations, rangeFunctions, stageKeywords } from "../text/keywords.ts";
 import { QueryError, type TextSpan } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
@@ -61,7 +61,7 @@ function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
   }
   if (actual === undefined) return undefined;
   if (actual.tokenType === UnclosedString) return makeUnclosedQuoteError(actual, source);
-  if (actual.tokenType === BadNumber) {
+  if (actual.tokenType === BadNumber && rule !== "duration") {
     const problem = `\`${toShortPrintable(actual.image)}\` is not a number: numbers are decimal and have no unit`;
     return new QueryError(problem, { text: source.text, span: spanOfToken(actual) });
   }
@@ -104,7 +104,7 @@ function makeUnclosedQuoteError(token: IToken, source: Source): QueryError {
 }
 
 function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
-  const functions = [...aggregations, ...rateFunctions, "json_path"];
+  const functions = [...aggregations, ...rangeFunctions, "json_path"];
   const suggestion = findClosest(name.image, functions);
   const known =
     suggestion === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${suggestion}\`?`;

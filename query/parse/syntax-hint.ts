@@ -4,7 +4,7 @@ import { locateOffset } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
 import * as token from "../text/tokens.ts";
-import { spanOfToken } from "../text/tokens.ts";
+import { type AggregateOperator, parameterDescriptions } from "../tree/aggregate.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import { findWordHint } from "./dialect-hints.ts";
 
@@ -57,7 +57,8 @@ function hintForSign(actual: IToken, rule: string, context: SyntaxErrorContext):
   if (/^[“”„‘’‚«»]$/u.test(sign)) return "texts stand in straight quotes: \" or '";
   if (sign === "[" && rule === "labels")
     return `labels stand in ( ), as in by (${context.next?.image ?? "…"})`;
-  if (sign === "[") return "there are no ranges in [ ]; the range of time is given beside the query";
+  if (sign === "[") return "a window stands behind the stages of a selector, once: logs{…} [5m]";
+  if (sign === ":" && rule === "window") return "there are no steps in [ ]; buckets are the steps";
   if (sign === "@") return "there is no @; the range of time is given beside the query";
   if (sign === "$") return "a variable is written $name";
   if (sign === "|" && isToken(context.next, token.Pipe)) return "series are joined with `or`";
@@ -105,7 +106,7 @@ const hintsByRule: Readonly<Record<string, HintOfRule>> = {
   parameter: hintForOperand,
   series: hintForOperand,
   aggregate: hintWithinAggregate,
-  rate: hintWithinRate,
+  rangeFunction: hintWithinRangeFunction,
   jsonPath: (actual) =>
     isToken(actual, token.RightParen)
       ? 'behind the path stand the resources: json_path("…", kubernetes_resources{…})'
@@ -125,24 +126,6 @@ const seriesComparisons = [
   token.Less,
   token.LessEqual,
 ];
-const operators = new Set([
-  "+",
-  "-",
-  "*",
-  "/",
-  "%",
-  "^",
-  "==",
-  "!=",
-  ">",
-  ">=",
-  "<",
-  "<=",
-  "and",
-  "or",
-  "unless",
-  "default",
-]);
 const orderComparisons = [token.Greater, token.GreaterEqual, token.Less, token.LessEqual];
 const comparisonTokens = [
   token.Equal,
@@ -194,6 +177,7 @@ function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | 
     return argument ? `${previous!.image} takes no arguments` : hintForStageAsLabel(actual, context);
   }
   if (isToken(actual, token.Bool)) return "`bool` stands behind a comparison, as in > bool 5";
+  if (isToken(actual, token.Offset)) return "`offset` stands behind a selector, as in count(logs offset 1d)";
   if (isToken(actual, token.Equal) && isToken(context.next, token.Greater)) return "at least is written `>=`";
   if ((isToken(actual, token.By) || isToken(actual, token.Without)) && isToken(previous, token.RightParen)) {
     return "an aggregation has one grouping: all of its labels stand in it";
@@ -214,7 +198,7 @@ function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | 
  * place, or a text.
  */
 function hintForOperand(actual: IToken, context: SyntaxErrorContext): string | undefined {
-  const { previous, beforePrevious, tokens } = context;
+  const { previous, beforePrevious } = context;
   const pair = `${previous?.image ?? ""}${actual.image}`;
   if (pair === "<>") return "not equal is written `!=`";
   if (pair === "**") return "powers are written `^`";
@@ -223,7 +207,6 @@ function hintForOperand(actual: IToken, context: SyntaxErrorContext): string | u
   if (isToken(actual, token.Minus)) return hintForQuantile(beforePrevious);
   const comparison = seriesComparisons.find((type) => isToken(previous, type));
   if (comparison !== undefined && isString(actual)) return hintForComparedText(actual, previous!);
-  if (isToken(actual, token.NumberToken)) return hintForNumberOrder(actual, tokens);
   return hintForSearchedText(actual);
 }
 
@@ -243,7 +226,9 @@ function hintForNumberOrder(actual: IToken, tokens: readonly IToken[]): string |
   const open = tokens.slice(0, index).findLastIndex((each) => isToken(each, token.LeftParen));
   const name = tokens[open - 1];
   const argument = tokens[open + 1];
-  if (name === undefined || !isToken(name, token.Aggregation) || argument === undefined) return undefined;
+  const isSecond = isToken(tokens[open + 2], token.Comma) && index === open + 3;
+  if (!isSecond || name === undefined || argument === undefined) return undefined;
+  if (!isToken(name, token.Aggregation) || !takesNumber(name)) return undefined;
   const more = isToken(tokens[index + 1], token.RightParen) ? "" : ", …";
   return `the number stands first: ${name.image}(${actual.image}, ${argument.image}${more})`;
 }
@@ -253,25 +238,32 @@ function hintWithinAggregate(actual: IToken, context: SyntaxErrorContext): strin
   const { next, tokens } = context;
   if (isToken(actual, token.Comma) && isToken(next, token.NumberToken)) {
     const name = findEnclosingAggregation(actual, tokens);
-    return name && `the number stands first: ${name.image}(${next!.image}, …)`;
+    if (name !== undefined && takesNumber(name))
+      return `the number stands first: ${name.image}(${next!.image}, …)`;
   }
-  if (isToken(actual, token.Comma)) return "an aggregation takes one field, and then what it aggregates";
-  const dashed = isToken(actual, token.Minus) ? joinDashedName(context) : undefined;
-  if (dashed !== undefined) return `a name with - in it stands in braces and quotes: {"${dashed}"}`;
-  if (operators.has(actual.image)) return "operators do not stand within an aggregation; aggregate each side";
+  if (isToken(actual, token.Comma)) return hintForComma(context);
   return hintAfterSeries(actual, context);
 }
 
-/** Joins three tokens without spaces between them to a name such as `http-requests`; undefined for any other tokens. */
-function joinDashedName({ actual, previous, next }: SyntaxErrorContext): string | undefined {
-  const [before, dash, after] = [previous, actual, next].map((each) => each && spanOfToken(each));
-  if (!before || !dash || !after || before.end !== dash.start || dash.end !== after.start) return undefined;
-  return /^\w/.test(next!.image) ? `${previous!.image}-${next!.image}` : undefined;
+function takesNumber({ image }: IToken): boolean {
+  return parameterDescriptions[image as AggregateOperator] !== null;
 }
 
-function hintWithinRate(actual: IToken, context: SyntaxErrorContext): string | undefined {
+/** A hint for a comma behind what an aggregation aggregates: often that is the number, in the wrong place. */
+function hintForComma({ previous, beforePrevious, tokens }: SyntaxErrorContext): string {
+  const number = isToken(previous, token.NumberToken) ? previous : undefined;
+  const isNegative = isToken(beforePrevious, token.Minus);
+  const misplaced =
+    number &&
+    (isNegative
+      ? hintForQuantile(findEnclosingAggregation(number, tokens))
+      : hintForNumberOrder(number, tokens));
+  return misplaced ?? "an aggregation takes one field, and then what it aggregates";
+}
+
+function hintWithinRangeFunction(actual: IToken, context: SyntaxErrorContext): string | undefined {
   const { previous, tokens } = context;
-  const name = tokens.find((each) => each.image === "rate" || each.image === "increase")?.image ?? "rate";
+  const name = tokens.find((each) => isToken(each, token.RangeFunction))?.image ?? "rate";
   if (isToken(actual, token.LeftParen) && isToken(previous, token.Aggregation)) {
     return `\`${name}\` stands inside: ${previous!.image}(${name}(…))`;
   }

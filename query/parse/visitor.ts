@@ -4,26 +4,22 @@ import { operatorsMax, stagesMax } from "../limits.ts";
 import type { TextSpan } from "../text/query-error.ts";
 import { refuse, type Source } from "../text/source.ts";
 import { spanOfToken } from "../text/tokens.ts";
-import {
-  type Aggregate,
-  type AggregateOperator,
-  makeAggregate,
-  parameterDescriptions,
-  type SeriesExpression,
-} from "../tree/aggregate.ts";
-import type { BinaryOperator, Expression } from "../tree/expression.ts";
+import { type AggregateOperator, parameterDescriptions } from "../tree/aggregate.ts";
+import { type Duration, makeDuration } from "../tree/duration.ts";
+import { type Aggregate, type BinaryOperator, type Expression, makeAggregate } from "../tree/expression.ts";
 import { type Grouping, type Matching, makeGrouping, makeMatching } from "../tree/grouping.ts";
 import { type JsonPath, makeJsonPath } from "../tree/json-path.ts";
-import { type Label, makeLabel } from "../tree/label.ts";
+import { type Label, makeLabel, printField } from "../tree/label.ts";
 import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
 import { makeNumberLiteral, type NumberLiteral } from "../tree/number-literal.ts";
-import { makeRate, type Rate } from "../tree/rate.ts";
+import { makeRangeFunction, type RangeFunction } from "../tree/range-function.ts";
 import {
   isRowSignal,
   type MetricSource,
   makeMetricSource,
   makeSelector,
   makeSignalSource,
+  type SelectorTimes,
   type SignalSource,
   type TelemetrySelector,
   unquotedMetricName,
@@ -112,10 +108,10 @@ export class TreeVisitor {
     return this.#recordSpan(makeVariable(name!.image.slice(1)), name!);
   }
 
-  series(cst: CstNode): SeriesExpression {
+  series(cst: CstNode): Expression {
     const [node] = Object.values(cst.children).flat() as CstNode[];
     if (node!.name === "aggregate") return this.aggregate(node!);
-    if (node!.name === "rate") return this.rate(node!);
+    if (node!.name === "rangeFunction") return this.rangeFunction(node!);
     return node!.name === "jsonPath" ? this.jsonPath(node!) : this.selector(node!);
   }
 
@@ -132,17 +128,13 @@ export class TreeVisitor {
       field = this.#recordSpan(makeLabel(makeStringLiteral([parameter])), firstTokenOf(number!));
       parameter = null;
     }
+    const of = this.expression(childOf(cst, "expression"));
+    if (parameter === null && field !== null && of.kind === "number" && parameterDescriptions[op] !== null) {
+      refuse(this.#source, of, `the number stands first: ${op}(${of.text}, ${printField(field)})`);
+    }
     this.#checkParameter(op, parameter, token!);
-    return this.#recordSpan(
-      makeAggregate({
-        op,
-        parameter,
-        field,
-        of: this.series(childOf(cst, "series")),
-        grouping: this.#readGrouping(cst),
-      }),
-      token!,
-    );
+    const grouping = this.#readGrouping(cst);
+    return this.#recordSpan(makeAggregate({ op, parameter, field, of, grouping }), token!);
   }
 
   #checkParameter(op: AggregateOperator, parameter: NumberLiteral | Variable | null, token: IToken): void {
@@ -170,10 +162,10 @@ export class TreeVisitor {
     return childrenOf(cst, "label").map((each) => this.label(each));
   }
 
-  rate(cst: CstNode): Rate {
-    const token = tokensOf(cst, "Rate")[0]!;
+  rangeFunction(cst: CstNode): RangeFunction {
+    const token = tokensOf(cst, "RangeFunction")[0]!;
     const selector = this.selector(childOf(cst, "selector"));
-    return this.#recordSpan(makeRate(token.image as Rate["op"], selector), token);
+    return this.#recordSpan(makeRangeFunction(token.image as RangeFunction["op"], selector), token);
   }
 
   jsonPath(cst: CstNode): JsonPath {
@@ -197,7 +189,22 @@ export class TreeVisitor {
     const at = name ?? firstTokenOf(braces!);
     if (stages.length > stagesMax)
       refuse(this.#source, spanOfToken(at), `a selector has at most ${stagesMax} stages`);
-    return this.#recordSpan(makeSelector(of, matchers, stages), at);
+    return this.#recordSpan(makeSelector(of, matchers, stages, this.#readTimes(cst)), at);
+  }
+
+  #readTimes(cst: CstNode): SelectorTimes {
+    const [window, offset] = [optionalChildOf(cst, "window"), optionalChildOf(cst, "offset")];
+    return {
+      ...(window === undefined ? {} : { window: this.duration(childOf(window, "duration")) }),
+      ...(offset === undefined ? {} : { offset: this.duration(childOf(offset, "duration")) }),
+    };
+  }
+
+  duration(cst: CstNode): Duration | Variable {
+    const token = firstTokenOf(cst);
+    const isVariable = token.image.startsWith("$");
+    const node = isVariable ? makeVariable(token.image.slice(1)) : makeDuration(token.image);
+    return this.#recordSpan(node, token);
   }
 
   #makeNamedSource(name: IToken): SignalSource | MetricSource {

@@ -1,5 +1,5 @@
 import { refuse } from "../text/source.ts";
-import type { Aggregate } from "../tree/aggregate.ts";
+import type { Aggregate } from "../tree/expression.ts";
 import type { Grouping, Matching } from "../tree/grouping.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import type { PlanContext } from "./context.ts";

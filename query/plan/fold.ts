@@ -1,5 +1,5 @@
 import { refuse } from "../text/source.ts";
-import type { Aggregate } from "../tree/aggregate.ts";
+import type { Aggregate } from "../tree/expression.ts";
 import { refuseField, resolveQuantile } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import type { Fold, NumberFold } from "./series-plan.ts";

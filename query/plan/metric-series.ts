@@ -1,42 +1,65 @@
 import type { SampleQuery } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
-import type { Aggregate } from "../tree/aggregate.ts";
-import type { Rate } from "../tree/rate.ts";
+import type { Aggregate } from "../tree/expression.ts";
+import type { RangeFunction } from "../tree/range-function.ts";
 import { isRowSignal, type MetricSource, type TelemetrySelector } from "../tree/selector.ts";
 import { refuseField, resolveGrouping } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { resolveField } from "./field.ts";
-import { planNumberFold } from "./fold.ts";
+import { planFold, planNumberFold } from "./fold.ts";
 import type { ScanSeries } from "./scan.ts";
 import { planSelector } from "./selector.ts";
-import type { KeptLabels } from "./series-plan.ts";
+import type { KeptLabels, SeriesPlan } from "./series-plan.ts";
 import { simplifySteps } from "./simplification.ts";
+import { resolveTimes } from "./times.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
-/**
- * Plans `op(metric{…})`, also with `rate` or `increase`. `keep` replaces the grouping of `tree`. Throws a QueryError.
- */
+/** What `…_over_time` computes of the samples that a series has in a window. */
+const sampleFolds = { avg_over_time: "avg", min_over_time: "min", max_over_time: "max" } as const;
+
+/** Plans `op(metric{…})`, also with a function over time. Throws a QueryError. */
 export function planMetricSeries(
   tree: Aggregate,
-  of: TelemetrySelector | Rate,
+  of: TelemetrySelector | RangeFunction,
   context: TimeseriesContext,
-  keep: KeptLabels = resolveGrouping(tree.grouping, context),
-): ScanSeries {
-  return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
+): SeriesPlan {
+  const keep = resolveGrouping(tree.grouping, context);
+  const sampleFold = sampleFoldOf(of);
+  // The greatest of the greatest is the greatest of all samples. Others are computed for each series first.
+  if (sampleFold === undefined || sampleFold === tree.op) {
+    return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
+  }
+  return { kind: "fold", fold: planFold(tree, context), keep, of: planEachSeries(of, context) };
 }
 
-/** Plans the metric of `topk(5, metric{…})`. Its series are not aggregated: each is a group of its own. */
-export function planRankedMetric(of: TelemetrySelector | Rate, context: TimeseriesContext): ScanSeries {
-  return planSampleScan(of, { op: "avg" }, { kind: "without", labels: [] }, context);
+/** Plans the sums of a metric's increases, or of its increases a second. */
+export function planIncreases(of: RangeFunction, keep: KeptLabels, context: TimeseriesContext): ScanSeries {
+  return { ...planSampleScan(of, { op: "sum" }, keep, context), perSecond: false };
+}
+
+/** Plans a metric whose series are not aggregated, as in `topk(5, metric{…})`: each is a group of its own. */
+export function planEachSeries(
+  of: TelemetrySelector | RangeFunction,
+  context: TimeseriesContext,
+): ScanSeries {
+  return planSampleScan(of, { op: sampleFoldOf(of) ?? "avg" }, { kind: "without", labels: [] }, context);
+}
+
+function sampleFoldOf(of: TelemetrySelector | RangeFunction): "avg" | "min" | "max" | undefined {
+  if (of.kind !== "rangeFunction" || !Object.hasOwn(sampleFolds, of.op)) return undefined;
+  return sampleFolds[of.op as keyof typeof sampleFolds];
 }
 
 function planSampleScan(
-  of: TelemetrySelector | Rate,
+  of: TelemetrySelector | RangeFunction,
   aggregate: SampleQuery["aggregate"],
   keep: KeptLabels,
   context: TimeseriesContext,
 ): ScanSeries {
-  const selector = of.kind === "rate" ? of.of : of;
+  const selector = of.kind === "rangeFunction" ? of.of : of;
+  if (of.kind === "rangeFunction" && of.op === "count_over_time") {
+    refuse(context.source, of, "count_over_time counts rows: sum(count_over_time(logs{…}[5m]))");
+  }
   const metric = resolveString((selector.of as MetricSource).name, context);
   context.names = new Set();
   const steps = simplifySteps(planSelector(selector, context));
@@ -46,11 +69,20 @@ function planSampleScan(
       : keep.labels.map((label) => ({ label, field: resolveField(label, context) }));
   context.expectedNames.push({ signal: "metrics", metric });
   for (const label of context.names) context.expectedNames.push({ signal: "metrics", metric, label });
-  const sampleKind = of.kind === "rate" ? "increase" : "declared";
-  const series = context.scans.addSampleScan({ metric, steps, groupBy, of: sampleKind, aggregate });
+  const isIncrease = of.kind === "rangeFunction" && sampleFoldOf(of) === undefined;
+  const times = resolveTimes(selector, context);
+  const scan = {
+    metric,
+    steps,
+    groupBy,
+    of: isIncrease ? "increase" : "declared",
+    aggregate,
+    ...times,
+  } as const;
+  const series = context.scans.addSampleScan(scan);
   // A count of series or of label values does not depend on the width of the bucket, so it is not divided by seconds.
   const isCount = aggregate.op === "count" || aggregate.op === "distinct";
-  return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !isCount };
+  return { ...series, perSecond: of.kind === "rangeFunction" && of.op === "rate" && !isCount };
 }
 
 function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): SampleQuery["aggregate"] {

@@ -1,8 +1,9 @@
 import type { Aggregation, RowSignal, Value } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
-import type { Aggregate, SeriesExpression } from "../tree/aggregate.ts";
+import type { Aggregate } from "../tree/expression.ts";
 import type { Grouping } from "../tree/grouping.ts";
 import type { JsonPath } from "../tree/json-path.ts";
+import type { RangeFunction } from "../tree/range-function.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
 import { refuseField, resolveGrouping, resolveLabels, resolveQuantile } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
@@ -13,6 +14,7 @@ import type { ScanLabel, ScanSeries } from "./scan.ts";
 import { planSelector } from "./selector.ts";
 import type { SeriesPlan } from "./series-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "./simplification.ts";
+import { resolveTimes } from "./times.ts";
 import { resolveLabel } from "./variables.ts";
 
 /** The label with the duration of a span in milliseconds. */
@@ -28,7 +30,7 @@ const resourceLabels = [
 /** Plans `op(field, logs{…})` and `op(rate(logs{…}))`. Throws a QueryError. */
 export function planRowSeries(
   tree: Aggregate,
-  of: Exclude<SeriesExpression, Aggregate | JsonPath>,
+  of: TelemetrySelector | RangeFunction,
   signal: RowSignal,
   context: TimeseriesContext,
 ): SeriesPlan {
@@ -38,10 +40,15 @@ export function planRowSeries(
     const problem = `increase is of counters, which metrics have; rows are counted with count(${signal}{…})`;
     return refuse(context.source, of, problem);
   }
+  if (of.op !== "rate" && of.op !== "count_over_time") {
+    const field = `${of.op.slice(0, 3)}(${durationLabel}, ${signal}{…}[5m])`;
+    return refuse(context.source, of, `${of.op} is of metrics; a field of rows is aggregated with ${field}`);
+  }
   // A group has one rate in each bucket, so sum, avg, min and max all give that rate.
   if (tree.op === "sum" || tree.op === "avg" || tree.op === "min" || tree.op === "max") {
     refuseField(tree, " over a rate", context);
-    return { ...planRowScan(tree, of.of, () => ({ op: "count" }), context), perSecond: true };
+    const counted = planRowScan(tree, of.of, () => ({ op: "count" }), context);
+    return { ...counted, perSecond: of.op === "rate" };
   }
   const problem = `rows a second are sum(rate(${signal}{…})); ${tree.op} of them has no meaning`;
   return refuse(context.source, of, problem);
@@ -67,7 +74,8 @@ function planRowScan(
   const groupBy = [...keptLabels, ...resolveScanLabels(extraLabels, context)];
   const fields = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
   const read = dropUnreadExtraction(steps, fields);
-  return context.scans.addRowScan({ signal, steps: read, groupBy }, aggregation);
+  const times = resolveTimes(of, context);
+  return context.scans.addRowScan({ signal, steps: read, groupBy, ...times }, aggregation);
 }
 
 /** The field that an aggregation reads, or none. */

@@ -10,6 +10,14 @@ import type {
 /** One read that a timeseries query makes of the store, as plain data. */
 export type Scan = RowScan | SampleScan;
 
+/** The times that a scan reads for a bucket, where they are not those of the bucket. */
+export interface ScanTimes {
+  /** Reads so many seconds before the end of each bucket. Absent: the bucket. */
+  windowSeconds?: number;
+  /** Reads so many seconds earlier. Absent: none. */
+  offsetSeconds?: number;
+}
+
 /** A label of series, and the field of rows that it comes from. */
 export interface ScanLabel {
   label: string;
@@ -17,7 +25,7 @@ export interface ScanLabel {
 }
 
 /** Rows of a signal, grouped by labels and aggregated. */
-export interface RowScan {
+export interface RowScan extends ScanTimes {
   kind: "rows";
   signal: RowSignal;
   steps: Step[];
@@ -26,7 +34,7 @@ export interface RowScan {
 }
 
 /** Samples of a metric, whose series are grouped by labels and aggregated. */
-export interface SampleScan {
+export interface SampleScan extends ScanTimes {
   kind: "samples";
   metric: string;
   /** Filters on labels. */
@@ -47,7 +55,7 @@ export interface ScanSeries {
   scan: number;
   /** Index of the aggregation in the scan. */
   aggregate: number;
-  /** True where each value is divided by the seconds of its bucket, to give a rate per second. */
+  /** True where each value is divided by the seconds of its window or bucket, to give a rate per second. */
   perSecond: boolean;
 }
 
@@ -61,10 +69,7 @@ export class ScanList {
   readonly #indexes = new Map<string, number>();
 
   addRowScan(rows: Omit<RowScan, "kind" | "aggregates">, aggregate: Aggregation): ScanSeries {
-    const { signal, steps, groupBy } = rows;
-    const scan = this.#findOrAdd(["rows", signal, steps, groupBy], () => {
-      return { kind: "rows", signal, steps, groupBy, aggregates: [] };
-    });
+    const scan = this.#findOrAdd(["rows", rows], () => ({ kind: "rows", ...rows, aggregates: [] }));
     const { aggregates } = this.scans[scan] as RowScan;
     const json = JSON.stringify(aggregate);
     const known = aggregates.findIndex((each) => JSON.stringify(each) === json);

@@ -2,13 +2,13 @@ import type { RowSignal, Step } from "../../engine/index.ts";
 import { parseLogsQuery } from "../parse/logs-query.ts";
 import { parseExpression } from "../parse/parser.ts";
 import { readSource, refuse } from "../text/source.ts";
-import type { Aggregate } from "../tree/aggregate.ts";
-import type { Expression } from "../tree/expression.ts";
+import type { Aggregate, Expression } from "../tree/expression.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
 import { createPlanContext, type PlanContext, type VariableValues } from "./context.ts";
 import { planSearchTerms } from "./search-terms.ts";
 import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
+import { refuseTimes } from "./times.ts";
 
 /** What the text of a query leaves open. */
 export interface PlanOptions {
@@ -98,6 +98,7 @@ function selectorOfCount(tree: Aggregate, signal: RowSignal, context: PlanContex
 }
 
 function checkSignal(tree: TelemetrySelector, signal: RowSignal, context: PlanContext): TelemetrySelector {
+  refuseTimes(tree, context);
   if (tree.of.kind === "signal" && tree.of.name === signal) return tree;
   const what = tree.of.kind === "signal" ? `\`${tree.of.name}\`` : "a metric";
   return refuse(context.source, tree, `a search for ${signal} selects \`${signal}{…}\`, not ${what}`);

@@ -1,4 +1,5 @@
 import {
+  type AggregateQuery,
   type AggregateResult,
   addScanStatistics,
   emptyScanStatistics,
@@ -12,9 +13,12 @@ import type { TopSeries } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
 import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/buckets.ts";
 import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
-import { type TimeRangeNs, toRangeNs } from "../time/range.ts";
+import { type TimeRange, type TimeRangeNs, toRangeNs } from "../time/range.ts";
+import { BucketWindows } from "../time/windows.ts";
 import { selectTopSeries } from "./ranking.ts";
 import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
+import { slideWindows } from "./sliding.ts";
+import { joinsOf, readEachWindow } from "./window-reads.ts";
 
 /** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
 const rankedSeriesMax = 100;
@@ -33,11 +37,6 @@ export class ScanReader {
   readonly reads: ScanRead[] = [];
   /** The sum of what `reads` scanned. */
   readonly scanned = emptyScanStatistics();
-  /**
-   * Metrics without any series in the range, and metrics of which no series has one of the labels that they are grouped
-   * by.
-   */
-  readonly unknownMetrics = new Set<string>();
   readonly #store: SeriesStore;
   readonly #scans: readonly Scan[];
   readonly #buckets: TimeBuckets;
@@ -47,6 +46,12 @@ export class ScanReader {
   readonly deadline: WorkDeadline;
   /** Results of the scans that were started, by index of the scan. */
   readonly #results = new Map<number, Promise<AggregateResult>>();
+  /** The same of scans whose windows are read one by one. */
+  readonly #windowResults = new Map<number, Promise<AggregateResult>>();
+  /** Scans of metrics in which some read found series with all labels that they are grouped by, by index. */
+  readonly #found = new Set<number>();
+  /** Scans that read increases of counters, by index. */
+  readonly #counters = new Set<number>();
 
   constructor(store: SeriesStore, scans: readonly Scan[], buckets: TimeBuckets, limits?: QueryLimits) {
     this.#store = store;
@@ -62,8 +67,48 @@ export class ScanReader {
    */
   async readSeries({ scan: index, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
     const scan = this.#scans[index]!;
-    const set = await this.#toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
-    return perSecond ? this.#divideBySeconds(set) : set;
+    const windows = windowsOf(scan, this.#buckets);
+    const set =
+      windows === undefined
+        ? await this.#toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate)
+        : await this.#readWindows(index, scan, aggregate, windows);
+    return perSecond ? this.#divideBySeconds(set, windows) : set;
+  }
+
+  /** Reads one value for the window of each bucket: from the steps that windows share, or window by window. */
+  async #readWindows(
+    index: number,
+    scan: Scan,
+    aggregate: number,
+    windows: BucketWindows,
+  ): Promise<SeriesSet> {
+    const joins = joinsOf(scan);
+    if (joins !== undefined) {
+      const { range, stepSeconds } = windows;
+      const result = await this.#once(this.#results, index, () =>
+        this.#read(index, scan, range, stepSeconds),
+      );
+      // The least increase of all steps is not the least increase of the window.
+      const isJoined = scan.kind === "rows" || scan.of === "increase" || !this.#counters.has(index);
+      if (isJoined) {
+        const set = await this.#toLabelledSeries(scan, result, aggregate);
+        return slideWindows(set, windows, joins[aggregate]!, this.deadline);
+      }
+    }
+    const result = await this.#once(this.#windowResults, index, () =>
+      readEachWindow(scan, windows, (range) => this.#read(index, scan, range)),
+    );
+    return this.#toLabelledSeries(scan, result, aggregate);
+  }
+
+  #once(
+    results: Map<number, Promise<AggregateResult>>,
+    index: number,
+    read: () => Promise<AggregateResult>,
+  ): Promise<AggregateResult> {
+    const result = results.get(index) ?? read();
+    results.set(index, result);
+    return result;
   }
 
   /**
@@ -77,12 +122,13 @@ export class ScanReader {
     if (of.kind !== "scan" || of.perSecond) return undefined;
     const scan = this.#scans[of.scan]!;
     if (scan.kind !== "rows" || scan.aggregates[of.aggregate]!.op !== "count") return undefined;
+    if (windowsOf(scan, this.#buckets) !== undefined) return undefined;
     try {
       await this.#readOnce(of.scan, scan);
       return undefined;
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "limit") throw error;
-      const whole = await this.#aggregate(of.scan, scan, "whole");
+      const whole = await this.#aggregate(of.scan, scan, this.#buckets, { isRanked: true });
       const ranked = await selectTopSeries(
         plan,
         await this.#toLabelledSeries(scan, whole, of.aggregate),
@@ -95,7 +141,7 @@ export class ScanReader {
       };
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
       const narrowed = { ...scan, steps };
-      const result = await this.#aggregate(of.scan, narrowed, "bucket");
+      const result = await this.#read(of.scan, narrowed, this.#buckets, this.#buckets.seconds);
       return selectTopSeries(
         plan,
         await this.#toLabelledSeries(narrowed, result, of.aggregate),
@@ -116,36 +162,47 @@ export class ScanReader {
   }
 
   #readOnce(index: number, scan: Scan): Promise<AggregateResult> {
-    let result = this.#results.get(index);
-    if (result === undefined) {
-      result =
-        scan.kind === "rows" ? this.#aggregate(index, scan, "bucket") : this.#aggregateSamples(index, scan);
-      this.#results.set(index, result);
-    }
-    return result;
+    const { seconds } = this.#buckets;
+    return this.#once(this.#results, index, () => this.#read(index, scan, this.#buckets, seconds));
   }
 
-  /** Aggregates rows by bucket, or over the whole range. */
-  async #aggregate(index: number, scan: RowScan, width: "bucket" | "whole"): Promise<AggregateResult> {
+  /** Aggregates a scan over a range: in buckets of so many seconds, or without them as a whole. */
+  #read(index: number, scan: Scan, range: TimeRange, bucketSeconds?: number): Promise<AggregateResult> {
+    const buckets = bucketSeconds === undefined ? {} : { bucketNs: BigInt(bucketSeconds) * 1_000_000_000n };
+    return scan.kind === "rows"
+      ? this.#aggregate(index, scan, range, buckets)
+      : this.#aggregateSamples(index, scan, range, buckets);
+  }
+
+  async #aggregate(
+    index: number,
+    scan: RowScan,
+    { startMs, endMs }: TimeRange,
+    buckets: Pick<AggregateQuery, "bucketNs" | "isRanked">,
+  ): Promise<AggregateResult> {
     const { signal, steps, groupBy, aggregates } = scan;
     const fields = groupBy.map(({ field }) => field);
-    const { bucketNs, ...range } = this.#range();
-    const buckets = width === "bucket" ? { bucketNs } : { isRanked: true };
-    const query = { ...range, ...buckets, signal, steps, groupBy: fields, aggregates };
+    const query = { ...toRangeNs(startMs, endMs), ...buckets, signal, steps, groupBy: fields, aggregates };
     return this.#measure(index, (limits) => this.#store.aggregate(query, limits));
   }
 
-  async #aggregateSamples(index: number, scan: SampleScan): Promise<AggregateResult> {
+  async #aggregateSamples(
+    index: number,
+    scan: SampleScan,
+    { startMs, endMs }: TimeRange,
+    buckets: Pick<AggregateQuery, "bucketNs">,
+  ): Promise<AggregateResult> {
     const { metric, steps, groupBy, of, aggregate } = scan;
     const fields = Array.isArray(groupBy) ? groupBy.map(({ field }) => field) : groupBy;
-    const query = { ...this.#range(), name: metric, steps, groupBy: fields, of, aggregate };
+    const range = { ...toRangeNs(startMs, endMs), ...buckets };
+    const query = { ...range, name: metric, steps, groupBy: fields, of, aggregate };
     const result = await this.#measure(index, (limits) => this.#store.aggregateSamples(query, limits));
     if (of === "increase" && result.kinds.gauge) {
-      this.warnings.push(`${metric} is a gauge; its increase is taken as that of a counter`);
+      this.#warnOnce(`${metric} is a gauge; its increase is taken as that of a counter`);
     }
-    if (result.groups === 0 || (Array.isArray(groupBy) && isLabelMissing(result, groupBy.length))) {
-      this.unknownMetrics.add(metric);
-    }
+    if (result.kinds.counter) this.#counters.add(index);
+    const isFound = result.groups > 0 && !(Array.isArray(groupBy) && isLabelMissing(result, groupBy.length));
+    if (isFound) this.#found.add(index);
     return result;
   }
 
@@ -161,28 +218,55 @@ export class ScanReader {
     return result;
   }
 
-  /** The range of the query, and the limits that are left. */
-  remaining(): { range: TimeRangeNs; limits: QueryLimits } {
-    const { bucketNs: _, ...range } = this.#range();
-    return { range, limits: deductElapsedTime(this.#startedAtMs, this.#limits) };
+  /**
+   * Metrics without any series in the range, and metrics of which no series has one of the labels that they are grouped
+   * by.
+   */
+  get unknownMetrics(): Set<string> {
+    const isRead = (index: number) => this.#results.has(index) || this.#windowResults.has(index);
+    const metrics = this.#scans.map((scan, index) => {
+      return scan.kind === "samples" && isRead(index) && !this.#found.has(index) ? [scan.metric] : [];
+    });
+    return new Set(metrics.flat());
   }
 
-  #range() {
-    const { startMs, endMs, seconds } = this.#buckets;
-    return { ...toRangeNs(startMs, endMs), bucketNs: BigInt(seconds) * 1_000_000_000n };
+  #warnOnce(warning: string): void {
+    if (!this.warnings.includes(warning)) this.warnings.push(warning);
+  }
+
+  /** The range that the query reads, and the limits that are left. */
+  remaining(): { range: TimeRangeNs; limits: QueryLimits } {
+    const ranges = this.#scans.map((scan) => windowsOf(scan, this.#buckets)?.range ?? this.#buckets);
+    const startMs = Math.min(...ranges.map((range) => range.startMs));
+    const endMs = Math.max(...ranges.map((range) => range.endMs));
+    return {
+      range: toRangeNs(startMs, endMs),
+      limits: deductElapsedTime(this.#startedAtMs, this.#limits),
+    };
   }
 
   /**
-   * Divides each point by the seconds of its bucket that are within the range. The first and the last bucket may be
-   * only partly within it.
+   * Divides each point by the seconds of its window, or of its bucket. Of the first and the last bucket only those count
+   * that are within the range.
    */
-  #divideBySeconds(set: SeriesSet): SeriesSet {
+  #divideBySeconds(set: SeriesSet, windows: BucketWindows | undefined): SeriesSet {
     const buckets = this.#buckets;
-    const values = set.values.map(
-      (value, i) => value / countCoveredSeconds(buckets, bucketStartMsOf(buckets, set.buckets[i]!)),
-    );
-    return { ...set, values };
+    const secondsOf = (bucket: number) => {
+      if (windows === undefined) return countCoveredSeconds(buckets, bucketStartMsOf(buckets, bucket));
+      const { fromMs, toMs } = windows.windowOf(bucket);
+      return (toMs - fromMs) / 1000;
+    };
+    return { ...set, values: set.values.map((value, i) => value / secondsOf(set.buckets[i]!)) };
   }
+}
+
+/** The windows that a scan reads; undefined where they are the buckets. */
+function windowsOf({ windowSeconds, offsetSeconds }: Scan, buckets: TimeBuckets): BucketWindows | undefined {
+  if (windowSeconds === undefined && offsetSeconds === undefined) return undefined;
+  return new BucketWindows(buckets, {
+    ...(windowSeconds === undefined ? {} : { windowSeconds }),
+    ...(offsetSeconds === undefined ? {} : { offsetSeconds }),
+  });
 }
 
 /**

@@ -16,8 +16,18 @@ export const aggregations = [
   "trace_duration_quantile",
 ] as const;
 
-/** Names of the functions that give the increase of a counter, or the number of rows, over time. */
-export const rateFunctions = ["rate", "increase"] as const;
+/**
+ * Names of the functions over a window of time: the increase of a counter, the number of rows, or what the samples of a
+ * series have in common.
+ */
+export const rangeFunctions = [
+  "rate",
+  "increase",
+  "count_over_time",
+  "avg_over_time",
+  "min_over_time",
+  "max_over_time",
+] as const;
 
 /** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
 export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;

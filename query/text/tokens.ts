@@ -1,11 +1,12 @@
 import { createToken, type IToken, Lexer, type TokenType } from "chevrotain";
-import { aggregations, rateFunctions } from "./keywords.ts";
+import { aggregations, rangeFunctions } from "./keywords.ts";
 import type { TextSpan } from "./query-error.ts";
 
 /*
  * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
- * subtraction elsewhere. So the lexer has four modes: `series` at the start, `labels` within `{ }`, `grouping` from
- * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. Where a token's
+ * subtraction elsewhere. So the lexer has six modes: `series` at the start, `labels` within `{ }`, `grouping` from
+ * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. `window` is within
+ * `[ ]`, and `offset` from that word to the duration behind it, so that `5m` is a duration there alone. Where a token's
  * pattern, or its change of mode, differs between two modes, the token is a category with one token type per mode.
  */
 
@@ -53,7 +54,7 @@ function word(name: string, texts: readonly string[], role: WordRole = {}): Toke
 }
 
 export const Aggregation = word("Aggregation", aggregations, { categories: [Name] });
-export const Rate = word("Rate", rateFunctions, { categories: [Name] });
+export const RangeFunction = word("RangeFunction", rangeFunctions, { categories: [Name] });
 export const JsonPath = word("JsonPath", ["json_path"], { categories: [Name] });
 export const By = word("By", ["by"], { pushMode: "grouping" });
 export const Without = word("Without", ["without"], { pushMode: "grouping" });
@@ -96,6 +97,22 @@ export const Variable = createToken({
   pattern: /\$[A-Za-z_][A-Za-z0-9_]*/,
 });
 
+/** A text with the form of a duration; `durationPattern` of the tree says which are some. */
+const durationText = /\d+(?:ms|[smhdwy])(?:\d+(?:ms|[smhdwy]))*(?![A-Za-z0-9_.])/;
+export const Duration = category("Duration", "a duration such as `5m`");
+const windowDuration = createToken({ name: "WindowDuration", pattern: durationText, categories: Duration });
+const offsetDuration = createToken({
+  ...{ name: "OffsetDuration", pattern: durationText, categories: Duration, pop_mode: true },
+});
+const offsetVariable = createToken({
+  ...{ name: "OffsetVariable", pattern: Variable.PATTERN!, categories: Variable, pop_mode: true },
+});
+/** `offset` before a duration. Elsewhere it is the name of a metric, or a label. */
+export const Offset = createToken({
+  ...{ name: "Offset", label: "`offset`", push_mode: "offset" },
+  pattern: /offset(?=\s+(?:\d+[a-z]|\$))/,
+});
+
 interface Moves {
   push_mode?: string;
   pop_mode?: boolean;
@@ -128,6 +145,8 @@ export const Power = sign("Power", "^");
 export const Comma = sign("Comma", ",");
 export const LeftBrace = sign("LeftBrace", "{", { push_mode: "labels" });
 export const RightBrace = sign("RightBrace", "}", { pop_mode: true });
+export const LeftBracket = sign("LeftBracket", "[", { push_mode: "window" });
+export const RightBracket = sign("RightBracket", "]", { pop_mode: true });
 export const LeftParen = category("LeftParen", "`(`");
 const parenPlain = sign("ParenPlain", "(", { categories: LeftParen });
 const parenInFilter = sign("ParenInFilter", "(", { categories: LeftParen, push_mode: "filter" });
@@ -154,10 +173,12 @@ const mode = (...ownTokens: TokenType[]) => [
   unknown,
 ];
 const modes = {
-  series: mode(...modeWords.series, metricName, pipeFirst, parenPlain, parenClosing),
-  filter: mode(...modeWords.filter, labelName, pipeAgain, parenInFilter, parenLeaving),
+  series: mode(Offset, ...modeWords.series, metricName, pipeFirst, parenPlain, parenClosing, LeftBracket),
+  filter: mode(Offset, ...modeWords.filter, labelName, pipeAgain, parenInFilter, parenLeaving, LeftBracket),
   labels: mode(labelName, pipeAgain, parenPlain, parenClosing, RightBrace),
   grouping: mode(labelName, pipeAgain, parenPlain, parenLeaving),
+  window: [whiteSpace, windowDuration, BadNumber, Variable, RightBracket, unknown],
+  offset: [whiteSpace, offsetDuration, offsetVariable, unknown],
 };
 
 const categories = [
@@ -166,8 +187,9 @@ const categories = [
   LeftParen,
   RightParen,
   Aggregation,
-  Rate,
+  RangeFunction,
   JsonPath,
+  Duration,
   By,
   Without,
   On,

@@ -1,8 +1,9 @@
-import { type Aggregate, printAggregate } from "./aggregate.ts";
-import { type Matching, printGrouping } from "./grouping.ts";
+import type { AggregateOperator } from "./aggregate.ts";
+import { type Grouping, type Matching, printGrouping } from "./grouping.ts";
 import { type JsonPath, printJsonPath } from "./json-path.ts";
+import { type Label, printField } from "./label.ts";
 import { type NumberLiteral, printNumber } from "./number-literal.ts";
-import { printRate, type Rate } from "./rate.ts";
+import { printRangeFunction, type RangeFunction } from "./range-function.ts";
 import { printSelector, type TelemetrySelector } from "./selector.ts";
 import { printVariable, type Variable } from "./variable.ts";
 
@@ -16,7 +17,7 @@ export type Expression =
   | NumberLiteral
   | Variable
   | Aggregate
-  | Rate
+  | RangeFunction
   | JsonPath
   | TelemetrySelector;
 
@@ -71,6 +72,22 @@ export function makeNegation(of: Expression): Negation {
   return Object.freeze({ kind: "negation", of });
 }
 
+/** `sum(…) by (label)`, `quantile(0.99, field, …)` and similar. */
+export interface Aggregate {
+  readonly kind: "aggregate";
+  readonly op: AggregateOperator;
+  /** The number before the series: the quantile, or the number of series. Null for aggregations that take no number. */
+  readonly parameter: NumberLiteral | Variable | null;
+  /** The field of rows whose values are aggregated, or the label whose values are counted. */
+  readonly field: Label | null;
+  readonly of: Expression;
+  readonly grouping: Grouping | null;
+}
+
+export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
+  return Object.freeze({ kind: "aggregate", ...parts });
+}
+
 /** The text of a tree, which parses to an equal tree. */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
@@ -83,14 +100,22 @@ export function printExpression(node: Expression): string {
     case "variable":
       return printVariable(node);
     case "aggregate":
-      return printAggregate(node, printExpression);
-    case "rate":
-      return printRate(node);
+      return printAggregate(node);
+    case "rangeFunction":
+      return printRangeFunction(node);
     case "jsonPath":
       return printJsonPath(node);
     case "selector":
       return printSelector(node);
   }
+}
+
+function printAggregate({ op, parameter, field, of, grouping }: Aggregate): string {
+  const number = parameter && (parameter.kind === "number" ? parameter.text : printVariable(parameter));
+  // A label before a comma is a field: a variable as the first operand needs brackets.
+  const args = [number, field && printField(field), printExpression(of)];
+  const call = `${op}(${args.filter((arg) => arg !== null).join(", ")})`;
+  return grouping === null ? call : `${call} ${printGrouping(grouping)}`;
 }
 
 function printBinaryOperation(node: BinaryOperation): string {

@@ -1,16 +1,28 @@
 import type { RowSignal } from "../../engine/index.ts";
-import { aggregations, rateFunctions, rowSignals, seriesKeywords } from "../text/keywords.ts";
+import { aggregations, rangeFunctions, rowSignals, seriesKeywords } from "../text/keywords.ts";
+import { type Duration, printDuration } from "./duration.ts";
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStage, type Stage } from "./stage.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
+import type { Variable } from "./variable.ts";
 
-/** `logs{…} | …`: the rows of a signal, or the series of a metric, that pass all matchers and then all stages. */
+/**
+ * `logs{…} | … [5m] offset 1d`: the rows of a signal, or the series of a metric, that pass all matchers and then all
+ * stages.
+ */
 export interface TelemetrySelector {
   readonly kind: "selector";
   readonly of: SignalSource | MetricSource;
   readonly matchers: readonly Matcher[];
   readonly stages: readonly Stage[];
+  /** The length of time before the end of each bucket that is looked at. Absent: the bucket. */
+  readonly window?: Duration | Variable;
+  /** How much earlier than the bucket. Absent: not at all. */
+  readonly offset?: Duration | Variable;
 }
+
+/** The times of a selector that are not those of the bucket. */
+export type SelectorTimes = Pick<TelemetrySelector, "window" | "offset">;
 
 /**
  * A signal: `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`, or the default
@@ -31,12 +43,14 @@ export function makeSelector(
   of: SignalSource | MetricSource,
   matchers: readonly Matcher[],
   stages: readonly Stage[],
+  times: SelectorTimes = {},
 ): TelemetrySelector {
   return Object.freeze({
     kind: "selector",
     of,
     matchers: Object.freeze([...matchers]),
     stages: Object.freeze([...stages]),
+    ...times,
   });
 }
 
@@ -53,11 +67,16 @@ export function isRowSignal(name: string): name is RowSignal {
 }
 
 export const unquotedMetricName = /^[A-Za-z_:][A-Za-z0-9_:.]*$/;
-const functionNames = [...aggregations, ...rateFunctions, "json_path"];
+const functionNames = [...aggregations, ...rangeFunctions, "json_path"];
 const reservedNames = new Set<string>([...rowSignals, ...seriesKeywords, ...functionNames]);
 
 export function printSelector(node: TelemetrySelector): string {
-  return [printSource(node), ...node.stages.map(printStage)].join(" ");
+  const { window, offset } = node;
+  const times = [
+    window === undefined ? [] : [`[${printDuration(window)}]`],
+    offset === undefined ? [] : [`offset ${printDuration(offset)}`],
+  ];
+  return [printSource(node), ...node.stages.map(printStage), ...times.flat()].join(" ");
 }
 
 function printSource(node: TelemetrySelector): string {

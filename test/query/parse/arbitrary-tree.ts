@@ -183,7 +183,7 @@ const { expression } = fc.letrec<{ expression: Expression; series: Aggregate["of
       { depthSize: "small", withCrossShrink: true },
       selector,
       fc.record({
-        kind: fc.constant("rate" as const),
+        kind: fc.constant("rangeFunction" as const),
         op: fc.constantFrom("rate" as const, "increase" as const),
         of: selector,
       }),

@@ -9,6 +9,7 @@ import {
   resources,
   type Texts,
   traces,
+  withTimes,
 } from "./arbitrary-selectors.ts";
 import { baseMs } from "./cases.ts";
 import type { BucketedRange } from "./naive/data.ts";
@@ -70,7 +71,8 @@ const rowSignals = [
 ];
 
 const overRows: Texts = fc.oneof(
-  ...rowSignals.map(({ rows, fields, texts, names }) => {
+  ...rowSignals.map(({ rows: plainRows, fields, texts, names }) => {
+    const rows = withTimes(plainRows);
     const grouped = arbitraryGrouping(names, ["by"]);
     const content = (...parts: Texts[]) => fc.tuple(...parts).map((all) => all.join(", "));
     const mostlyNumbers = fc.oneof({ weight: 9, arbitrary: oneOf(...fields) }, oneOf(...texts));
@@ -81,7 +83,7 @@ const overRows: Texts = fc.oneof(
       arbitraryCall(oneOf("quantile"), content(quantiles, mostlyNumbers, rows), grouped),
       arbitraryCall(
         oneOf("sum", "avg", "min", "max"),
-        rows.map((inner) => `rate(${inner})`),
+        fc.tuple(oneOf("rate", "rate", "count_over_time"), rows).map(([name, inner]) => `${name}(${inner})`),
         grouped,
       ),
     );
@@ -99,14 +101,16 @@ const paths = ["spec.replicas", "spec.replicas", 'spec[\\"a.b\\"][0]', "status.c
  */
 const overPaths: Texts = arbitraryCall(
   oneOf("sum", "avg", "count", "stddev"),
-  fc.tuple(fc.constantFrom(...paths), resources).map(([path, rows]) => `json_path("${path}", ${rows})`),
+  fc
+    .tuple(fc.constantFrom(...paths), withTimes(resources))
+    .map(([path, rows]) => `json_path("${path}", ${rows})`),
   arbitraryGrouping(labels.kubernetes_resources, ["by"]),
 );
 
 const plainMetrics = metrics
   .filter(({ values, name }) => values !== "wild" && !name.includes(" "))
   .map(({ name }) => name);
-const metric = fc.oneof(
+const plainMetric = fc.oneof(
   {
     weight: 12,
     arbitrary: arbitraryBraces(oneOf(...plainMetrics), [
@@ -121,8 +125,15 @@ const metric = fc.oneof(
   },
   oneOf('{"odd metric"}', '{"odd metric", pod="a"}', "nothing"),
 );
+const metric = withTimes(plainMetric);
 const ratedMetric = fc.oneof(
   { weight: 2, arbitrary: metric },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(oneOf("avg_over_time", "min_over_time", "max_over_time"), metric)
+      .map(([name, inner]) => `${name}(${inner})`),
+  },
   { weight: 1, arbitrary: metric.map((inner) => `rate(${inner})`) },
   { weight: 1, arbitrary: metric.map((inner) => `increase(${inner})`) },
 );
@@ -164,11 +175,9 @@ const overMetrics: Texts = fc.oneof(
 );
 
 const bucketQuantiles = oneOf("0.1", "0.5", "0.9", "0.99", "1");
-const bounded = arbitraryBraces(oneOf("lat_bucket", "odd_bucket"), [
-  'service="web"',
-  'service!="db"',
-  'le!="0.5"',
-]);
+const bounded = withTimes(
+  arbitraryBraces(oneOf("lat_bucket", "odd_bucket"), ['service="web"', 'service!="db"', 'le!="0.5"']),
+);
 const histogramInner = fc.oneof(
   bounded,
   bounded.map((inner) => `rate(${inner})`),
@@ -188,6 +197,14 @@ const histograms: Texts = arbitraryCall(
   oneOf("", "", "by (service)", "without ()", "by (le)"),
 );
 
+const numbers = oneOf("0", "1", "2", "0.5", "1e2", "3");
+const arithmetic = ["+", "-", "*", "/", "%"];
+const comparisons = ["==", "!=", ">", ">=", "<", "<="];
+const comparing = fc
+  .tuple(fc.constantFrom(...comparisons), oneOf("", "", " bool"))
+  .map((parts) => parts.join(""));
+const connecting = fc.oneof(oneOf(...arithmetic), comparing);
+
 const simple = fc.oneof(
   { weight: 5, arbitrary: overRows },
   { weight: 1, arbitrary: overPaths },
@@ -195,7 +212,22 @@ const simple = fc.oneof(
   { weight: 1, arbitrary: histograms },
 );
 const anyGrouping = arbitraryGrouping(["service", "pod", "log_level", "code"], ["by", "without"]);
+/** Operations within an aggregation. */
+const inAggregation: Texts = fc.oneof(
+  fc
+    .tuple(metric, fc.oneof(connecting, oneOf("and", "or", "unless", "default")), metric)
+    .map((parts) => parts.join(" ")),
+  fc.tuple(ratedMetric, connecting, numbers).map((parts) => parts.join(" ")),
+  fc.tuple(simple, fc.oneof(connecting, oneOf("default")), numbers).map((parts) => parts.join(" ")),
+  ratedMetric.map((inner) => `-${inner}`),
+);
 const nested: Texts = fc.oneof(
+  arbitraryCall(oneOf("sum", "avg", "min", "max", "count"), inAggregation, anyGrouping),
+  arbitraryCall(
+    oneOf("topk", "bottomk"),
+    fc.tuple(oneOf("1", "2"), inAggregation).map((all) => all.join(", ")),
+    anyGrouping,
+  ),
   arbitraryCall(oneOf("sum", "avg", "min", "max", "stddev", "count"), simple, anyGrouping),
   arbitraryCall(
     oneOf("quantile"),
@@ -215,13 +247,6 @@ const nested: Texts = fc.oneof(
 );
 const aggregates = fc.oneof({ weight: 4, arbitrary: simple }, { weight: 2, arbitrary: nested });
 
-const numbers = oneOf("0", "1", "2", "0.5", "1e2", "3");
-const arithmetic = ["+", "-", "*", "/", "%"];
-const comparisons = ["==", "!=", ">", ">=", "<", "<="];
-const comparing = fc
-  .tuple(fc.constantFrom(...comparisons), oneOf("", "", " bool"))
-  .map((parts) => parts.join(""));
-const connecting = fc.oneof(oneOf(...arithmetic), comparing);
 const matching = oneOf(
   "",
   "",
@@ -316,6 +341,11 @@ const refused: Texts = fc.oneof(
     'count(logs{service=~"("})',
     "sum(ms, cpu)",
     "count_distinct(cpu)",
+    "sum(3)",
+    "sum(logs + 1)",
+    "sum(rate(logs[5m]) * 2)",
+    "sum(max_over_time(logs[5m]))",
+    "sum(count_over_time(cpu[5m]))",
   ),
   aggregates.map((one) => `${one} / logs`),
 );

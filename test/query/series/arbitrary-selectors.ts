@@ -25,6 +25,17 @@ function arbitraryStages(selector: Texts, stages: readonly string[]): Texts {
   return fc.tuple(selector, arbitraryFew(stages)).map((parts) => parts.flat().join(" "));
 }
 
+const times = fc
+  .tuple(oneOf("", " [5m]", " [97s]", " [1h30m]", " [1m]"), oneOf("", "", " offset 10m", " offset 13s"))
+  .map((parts) => parts.join(""));
+
+/** Some selectors with a window, an offset, or both. */
+export function withTimes(selector: Texts): Texts {
+  return fc
+    .tuple(selector, fc.oneof({ weight: 6, arbitrary: fc.constant("") }, { weight: 1, arbitrary: times }))
+    .map((parts) => parts.join(""));
+}
+
 const lineFilters = ['|= "GET"', '!= "refused"', '|~ "[0-9]+$"', '!~ "^GET"', '|= i"CART" or "took"'];
 export const logs = arbitraryStages(
   arbitraryBraces(oneOf("logs"), [

@@ -4,12 +4,14 @@ import type { Expression } from "../../../../query/index.ts";
 import {
   type BucketedRange,
   bucketOf,
+  bucketsOf,
   dropEmptySeries,
   isInRange,
   labelKeyOf,
   type NaiveRow,
   type NaiveTimeseries,
   PointGroups,
+  parseLabelKey,
   RefusedError,
   secondsOf,
   type TelemetryData,
@@ -33,7 +35,7 @@ import {
 } from "./samples.ts";
 
 export type AggregateNode = Extract<Expression, { kind: "aggregate" }>;
-type Rate = Extract<Expression, { kind: "rate" }>;
+type RangeFunction = Extract<Expression, { kind: "rangeFunction" }>;
 type JsonPath = Extract<Expression, { kind: "jsonPath" }>;
 
 export interface NaiveInput {
@@ -43,16 +45,84 @@ export interface NaiveInput {
   markFragile: () => void;
 }
 
-export function evaluateAggregate(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
+/** `evaluateInner` evaluates an operation within the aggregation. */
+export function evaluateAggregate(
+  node: AggregateNode,
+  world: NaiveInput,
+  evaluateInner: (node: Expression) => NaiveTimeseries[],
+): NaiveTimeseries[] {
   checkParameter(node);
-  if (node.op === "trace_duration_quantile") return aggregateDurations(node, world);
-  if (node.of.kind === "aggregate") return aggregateSeries(node, evaluateAggregate(node.of, world), world);
-  if (node.of.kind === "jsonPath") return aggregatePath(node, node.of, world);
-  const selector = node.of.kind === "rate" ? node.of.of : node.of;
-  if (selector.of.kind === "metric") return aggregateMetric(node, selector, world);
-  return node.of.kind === "rate"
-    ? aggregateRowRate(node, node.of, world)
-    : aggregateRows(node, selector, world);
+  const read = readOf(node.of);
+  if (read === undefined) {
+    if (node.op === "trace_duration_quantile") return aggregateDurations(node, world);
+    return aggregateSeries(node, evaluateInner(node.of), world);
+  }
+  const isRanked = node.op === "topk" || node.op === "bottomk";
+  if (isRanked && read.of.kind === "metric") return selectTop(node, evaluateInner(node.of), world);
+  return eachWindow(read, world, (window) => {
+    if (node.op === "trace_duration_quantile") return aggregateDurations(node, window);
+    if (node.of.kind === "jsonPath") return aggregatePath(node, node.of, window);
+    if (read.of.kind === "metric") return aggregateMetric(node, read, window);
+    return node.of.kind === "rangeFunction"
+      ? aggregateRowRate(node, node.of, window)
+      : aggregateRows(node, read, window);
+  });
+}
+
+/** The selector whose rows or samples an expression reads by itself. */
+function readOf(node: Expression): SelectorNode | undefined {
+  if (node.kind === "selector") return node;
+  return node.kind === "rangeFunction" || node.kind === "jsonPath" ? node.of : undefined;
+}
+
+/** The values of a metric's series, which no aggregation folds. */
+export function evaluateEachSeries(node: SelectorNode | RangeFunction, world: NaiveInput): NaiveTimeseries[] {
+  const selector = node.kind === "selector" ? node : node.of;
+  if (selector.of.kind !== "metric") throw new RefusedError("no aggregation");
+  const op = node.kind === "rangeFunction" ? node.op : undefined;
+  return eachWindow(selector, world, ({ data, range }) => {
+    return dropEmptySeries(selectSeries(selector, data.samples).map((each) => valuesOf(each, op, range)));
+  });
+}
+
+/**
+ * Where a selector has a window or an offset, evaluates it by itself for each bucket: over a range that is the window,
+ * in one bucket that holds all times.
+ */
+function eachWindow(
+  { window, offset }: SelectorNode,
+  world: NaiveInput,
+  evaluate: (world: NaiveInput) => NaiveTimeseries[],
+): NaiveTimeseries[] {
+  if (window === undefined && offset === undefined) return evaluate(world);
+  const { startMs, endMs, bucketSeconds } = world.range;
+  const earlierMs = offset === undefined ? 0 : millisecondsOf(offset);
+  const found = new Map<string, Map<number, number>>();
+  for (const bucketMs of bucketsOf(world.range)) {
+    const endsMs = bucketMs + bucketSeconds * 1_000;
+    const fromMs = window === undefined ? Math.max(bucketMs, startMs) : endsMs - millisecondsOf(window);
+    const range = {
+      startMs: fromMs - earlierMs,
+      endMs: Math.min(endsMs - 1, endMs) - earlierMs,
+      bucketSeconds: 1e10,
+    };
+    for (const { labels, points } of evaluate({ ...world, range })) {
+      const key = labelKeyOf(labels);
+      found.set(key, (found.get(key) ?? new Map<number, number>()).set(bucketMs, [...points.values()][0]!));
+    }
+  }
+  return Array.from(found, ([key, points]) => ({ labels: parseLabelKey(key), points }));
+}
+
+function millisecondsOf(node: NonNullable<SelectorNode["window"]>): number {
+  if (node.kind === "variable") throw new RefusedError("variable");
+  const isOrdered = /^(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(node.text);
+  const units = { y: 31_536e6, w: 6_048e5, ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };
+  const parts = [...node.text.matchAll(/(\d+)(ms|s|m|h|d|w|y)/g)];
+  const length = sum(parts.map(([, count, unit]) => Number(count) * units[unit as keyof typeof units]));
+  if (!isOrdered || length % 1_000 !== 0 || length < 1_000 || length > 10 * units.y)
+    throw new RefusedError("duration");
+  return length;
 }
 
 function numberOf({ parameter }: AggregateNode): number {
@@ -139,14 +209,17 @@ function aggregateDurations(node: AggregateNode, world: NaiveInput): NaiveTimese
 }
 
 /** Rows per second. Each group has one value per bucket. */
-function aggregateRowRate(node: AggregateNode, rate: Rate, world: NaiveInput): NaiveTimeseries[] {
+function aggregateRowRate(node: AggregateNode, rate: RangeFunction, world: NaiveInput): NaiveTimeseries[] {
   if (rate.op === "increase") throw new RefusedError("increase of rows");
+  if (/^(?:avg|min|max)_over_time/.test(rate.op)) throw new RefusedError("not over rows");
   if (!["sum", "avg", "min", "max"].includes(node.op)) throw new RefusedError("not over a rate of rows");
   if (node.field !== null) throw new RefusedError("takes no field");
   const [signal, rows] = rowsOf(node, rate.of, world);
   const groups = new PointGroups<NaiveRow>();
   for (const row of rows) groups.add(groupLabelsOfRow(node, signal, row), bucketOf(row, world.range), row);
-  return groups.fold((members, bucketMs) => members.length / secondsOf(bucketMs, world.range));
+  return groups.fold((members, bucketMs) => {
+    return rate.op === "rate" ? members.length / secondsOf(bucketMs, world.range) : members.length;
+  });
 }
 
 const resourceLabels = ["k8s.cluster.name", "k8s.namespace.name", "k8s.resource.kind", "k8s.resource.name"];
@@ -173,6 +246,8 @@ function aggregatePath(node: AggregateNode, { path, of }: JsonPath, world: Naive
 }
 
 function aggregateMetric(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
+  if (node.of.kind === "rangeFunction" && node.of.op === "count_over_time")
+    throw new RefusedError("not over metrics");
   const all = selectSeries(selector, world.data.samples);
   if (node.op === "count_distinct" && node.of.kind === "selector") {
     const sampled = all.map((each) => ({ ...each, points: groupSamplesByBucket(each, world.range) }));
@@ -180,19 +255,25 @@ function aggregateMetric(node: AggregateNode, selector: SelectorNode, world: Nai
   }
   const isAllSamples = ["min", "max", "quantile"].includes(node.op) && node.of.kind === "selector";
   if (isAllSamples && node.field === null) return aggregateSamples(node, all, world.range);
-  const op = node.of.kind === "rate" ? node.of.op : undefined;
+  const op = node.of.kind === "rangeFunction" ? node.of.op : undefined;
   const values = all.map((each) => valuesOf(each, op, world.range));
   return aggregateSeries(node, dropEmptySeries(values), world);
 }
 
 /** One value for each bucket of a series. */
-function valuesOf(series: MetricSeries, op: Rate["op"] | undefined, range: BucketedRange): NaiveTimeseries {
+function valuesOf(
+  series: MetricSeries,
+  op: RangeFunction["op"] | undefined,
+  range: BucketedRange,
+): NaiveTimeseries {
   if (op === "rate") return divideBySeconds(computeIncreases(series, range), range);
+  if (op === "count_over_time") throw new RefusedError("not over metrics");
   if (op === "increase" || series.isCounter) return computeIncreases(series, range);
-  const averages = [...groupSamplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
-    return [bucketMs, sum(values) / values.length];
+  const figures = [...groupSamplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
+    if (op === "min_over_time") return [bucketMs, Math.min(...values)];
+    return [bucketMs, op === "max_over_time" ? Math.max(...values) : sum(values) / values.length];
   });
-  return { labels: series.labels, points: new Map(averages) };
+  return { labels: series.labels, points: new Map(figures) };
 }
 
 /** Aggregates all samples of gauges, and the increases of counters. */
@@ -275,7 +356,7 @@ function aggregateHistograms(
   world: NaiveInput,
 ): NaiveTimeseries[] {
   // The labels of an inner aggregation identify the histograms. A metric is one histogram unless there is a grouping.
-  const isApart = node.of.kind === "aggregate" && node.grouping === null;
+  const isApart = (node.of.kind === "aggregate" || node.of.kind === "operation") && node.grouping === null;
   if (node.of.kind === "aggregate" && !hasBounds(node.of)) throw new RefusedError("no le");
   const groups = new PointGroups<HistogramBound>();
   for (const { labels, points } of inner) {

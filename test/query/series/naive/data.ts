@@ -45,6 +45,7 @@ export type ErrorKind =
   | "needs a field"
   | "takes no field"
   | "not over rows"
+  | "not over metrics"
   | "not over a rate of rows"
   | "increase of rows"
   | "without over rows"
@@ -61,7 +62,8 @@ export type ErrorKind =
   | "many to many"
   | "pattern"
   | "not a number"
-  | "variable";
+  | "variable"
+  | "duration";
 
 export class RefusedError extends Error {
   readonly kind: ErrorKind;

@@ -3,7 +3,13 @@
  * in the query layer, so that these can be checked against it.
  */
 import { type Expression, parseQuery, QueryError } from "../../../../query/index.ts";
-import { type AggregateNode, evaluateAggregate, isNear, type NaiveInput } from "./aggregates.ts";
+import {
+  type AggregateNode,
+  evaluateAggregate,
+  evaluateEachSeries,
+  isNear,
+  type NaiveInput,
+} from "./aggregates.ts";
 import {
   type BucketedRange,
   bucketsOf,
@@ -52,18 +58,29 @@ function toAnswer(all: readonly NaiveTimeseries[]): NaiveAnswer["series"] {
 
 type Value = number | NaiveTimeseries[];
 
-function evaluateNode(node: Expression, world: NaiveInput): Value {
+/** `isAggregated`: the expression stands within an aggregation. */
+function evaluateNode(node: Expression, world: NaiveInput, isAggregated = false): Value {
   switch (node.kind) {
     case "number":
       return Number(node.text);
     case "variable":
       throw new RefusedError("variable");
     case "aggregate":
-      return evaluateAggregate(node, world);
+      return evaluateAggregate(node, world, (inner) => {
+        const value = evaluateNode(inner, world, true);
+        if (typeof value === "number") throw new RefusedError("only a number");
+        return value;
+      });
     case "negation":
-      return negate(evaluateNode(node.of, world));
-    case "operation":
-      return evaluateOperation(node, evaluateNode(node.left, world), evaluateNode(node.right, world), world);
+      return negate(evaluateNode(node.of, world, isAggregated));
+    case "operation": {
+      const [left, right] = [node.left, node.right].map((side) => evaluateNode(side, world, isAggregated));
+      return evaluateOperation(node, left!, right!, world);
+    }
+    case "selector":
+    case "rangeFunction":
+      if (isAggregated) return evaluateEachSeries(node, world);
+      throw new RefusedError("no aggregation");
     default:
       throw new RefusedError("no aggregation");
   }

@@ -1,0 +1,106 @@
+import { type AggregateResult, Failure, textAt } from "../../engine/index.ts";
+import { windowReadsMax } from "../limits.ts";
+import type { Scan } from "../plan/scan.ts";
+import type { TimeRange } from "../time/range.ts";
+import type { BucketWindows } from "../time/windows.ts";
+import type { JoinValues } from "./sliding.ts";
+
+/** Windows that are read at once. */
+const readsAtOnce = 4;
+
+const add: JoinValues = (a, b) => a + b;
+const rowJoins: Readonly<Record<string, JoinValues>> = { count: add, sum: add, min: Math.min, max: Math.max };
+
+/**
+ * How the values of two spans of time make that of both, for each aggregation of a scan. Undefined where they do not, as
+ * with quantiles: then each window is read by itself.
+ */
+export function joinsOf(scan: Scan): readonly JoinValues[] | undefined {
+  if (scan.kind === "rows") {
+    const joins = scan.aggregates.flatMap(({ op }) => rowJoins[op] ?? []);
+    return joins.length === scan.aggregates.length ? joins : undefined;
+  }
+  const { op } = scan.aggregate;
+  if (scan.of === "declared") return op === "min" || op === "max" ? [rowJoins[op]!] : undefined;
+  // The average of the increases of a single series is that increase.
+  const isEachAlone = !Array.isArray(scan.groupBy) && scan.groupBy.without.length === 0;
+  return op === "sum" || (op === "avg" && isEachAlone) ? [add] : undefined;
+}
+
+/** Reads each window by itself. The buckets of the result are those of the windows. */
+export async function readEachWindow(
+  scan: Scan,
+  windows: BucketWindows,
+  read: (range: TimeRange) => Promise<AggregateResult>,
+): Promise<AggregateResult> {
+  const { count } = windows;
+  if (count > windowReadsMax) {
+    const problem = `this aggregation reads each of its ${count} windows by itself, and may read ${windowReadsMax}`;
+    throw new Failure("limit", `${problem}; take wider buckets or a shorter range of time`);
+  }
+  const width = Array.isArray(scan.groupBy) ? scan.groupBy.length : 1;
+  const aggregates = scan.kind === "rows" ? scan.aggregates.length : 1;
+  const merged = new MergedWindows(width, aggregates);
+  for (let first = 0; first < count; first += readsAtOnce) {
+    const buckets = Array.from({ length: Math.min(readsAtOnce, count - first) }, (_, i) => first + i);
+    const results = await Promise.all(
+      buckets.map((bucket) => {
+        const { fromMs, toMs } = windows.windowOf(bucket);
+        return read({ startMs: fromMs, endMs: toMs - 1 });
+      }),
+    );
+    for (const [i, result] of results.entries()) merged.add(buckets[i]!, result);
+  }
+  return merged.build();
+}
+
+/** Joins results of single windows: groups with the same labels become one group. */
+class MergedWindows {
+  readonly #width: number;
+  readonly #groupOf = new Map<string, number>();
+  readonly #texts: Buffer[] = [];
+  readonly #groups: number[] = [];
+  readonly #buckets: number[] = [];
+  readonly #values: number[][];
+  #scanned: AggregateResult["scanned"] | undefined;
+
+  /** `width`: labels of a group. */
+  constructor(width: number, aggregates: number) {
+    this.#width = width;
+    this.#values = Array.from({ length: aggregates }, () => []);
+  }
+
+  add(bucket: number, { groups, labels, points, scanned }: AggregateResult): void {
+    this.#scanned ??= scanned;
+    const groupOf = Array.from({ length: groups }, (_, group) => {
+      const texts = Array.from({ length: this.#width }, (_, i) => textAt(labels, group * this.#width + i));
+      const key = JSON.stringify(texts);
+      const known = this.#groupOf.get(key);
+      if (known !== undefined) return known;
+      for (const text of texts) this.#texts.push(Buffer.from(text));
+      this.#groupOf.set(key, this.#groupOf.size);
+      return this.#groupOf.size - 1;
+    });
+    for (const [point, group] of points.groups.entries()) {
+      this.#groups.push(groupOf[group]!);
+      this.#buckets.push(bucket);
+      for (const [aggregate, values] of this.#values.entries())
+        values.push(points.values[aggregate]![point]!);
+    }
+  }
+
+  build(): AggregateResult {
+    const offsets = new Uint32Array(this.#texts.length + 1);
+    for (const [i, text] of this.#texts.entries()) offsets[i + 1] = offsets[i]! + text.length;
+    return {
+      groups: this.#groupOf.size,
+      labels: { offsets, bytes: Buffer.concat(this.#texts) },
+      points: {
+        groups: Uint32Array.from(this.#groups),
+        buckets: Float64Array.from(this.#buckets),
+        values: this.#values.map((values) => Float64Array.from(values)),
+      },
+      scanned: this.#scanned!,
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import { bucketStartMsOf, countBuckets, type TimeBuckets } from "./buckets.ts";
+import type { TimeRange } from "./range.ts";
+
+/** What the windows of buckets are: their length, and how much earlier than their bucket they end. */
+export interface WindowTimes {
+  windowSeconds?: number;
+  offsetSeconds?: number;
+}
+
+/** Half-open: `toMs` is not in it. */
+export interface TimeWindow {
+  fromMs: number;
+  toMs: number;
+}
+
+/**
+ * The window of time that is looked at for each bucket of a range. It ends with its bucket, or so much earlier as an
+ * offset says. A window of a set length may begin before the range; without one, it is what the range has of the bucket.
+ */
+export class BucketWindows {
+  readonly #buckets: TimeBuckets;
+  readonly #times: WindowTimes;
+  /** Number of buckets. */
+  readonly count: number;
+
+  constructor(buckets: TimeBuckets, times: WindowTimes) {
+    this.#buckets = buckets;
+    this.#times = times;
+    this.count = countBuckets(buckets);
+  }
+
+  /** The window of a bucket, by its index. */
+  windowOf(bucket: number): TimeWindow {
+    const { startMs, endMs, seconds } = this.#buckets;
+    const { windowSeconds, offsetSeconds = 0 } = this.#times;
+    const bucketMs = bucketStartMsOf(this.#buckets, bucket);
+    const bucketEndMs = bucketMs + seconds * 1000;
+    const fromMs =
+      windowSeconds === undefined ? Math.max(bucketMs, startMs) : bucketEndMs - windowSeconds * 1000;
+    const toMs = Math.max(fromMs, Math.min(bucketEndMs, endMs + 1));
+    return { fromMs: fromMs - offsetSeconds * 1000, toMs: toMs - offsetSeconds * 1000 };
+  }
+
+  /** What all windows together cover, and what may lie between them. */
+  get range(): TimeRange {
+    const [first, last] = [this.windowOf(0), this.windowOf(this.count - 1)];
+    return { startMs: first.fromMs, endMs: Math.max(last.toMs, first.fromMs + 1) - 1 };
+  }
+
+  /** The widest buckets, aligned to the epoch, of which each window consists: their width in seconds. */
+  get stepSeconds(): number {
+    const { windowSeconds = 0, offsetSeconds = 0 } = this.#times;
+    return [windowSeconds, offsetSeconds].reduce(greatestCommonDivisor, this.#buckets.seconds);
+  }
+
+  /** The steps of a bucket's window, as indexes from the step that holds the start of `range`. Half-open. */
+  stepsOf(bucket: number): [from: number, to: number] {
+    const stepMs = this.stepSeconds * 1000;
+    const { fromMs, toMs } = this.windowOf(bucket);
+    const first = Math.floor(this.range.startMs / stepMs);
+    return [Math.floor(fromMs / stepMs) - first, Math.ceil(toMs / stepMs) - first];
+  }
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
