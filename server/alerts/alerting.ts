@@ -280,9 +280,9 @@ export class Alerting {
   }
 }
 
-/** A plan for each scan of a plan, which gives the series of that scan as they are read. */
+/** A plan for each scan of a plan, which gives the series of that scan in the bucket that each row is in. */
 function scanPlans({ scans }: TimeseriesPlan): TimeseriesPlan[] {
-  return scans.map((scan) => ({
+  return scans.map(({ windowSeconds: _window, offsetSeconds: _offset, ...scan }) => ({
     ...{ scans: [scan], names: [], warnings: [] },
     series: { kind: "scan", scan: 0, aggregate: 0, perSecond: false },
   }));

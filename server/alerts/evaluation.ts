@@ -17,7 +17,7 @@ import { type Advanced, advance } from "./state/advance.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Downtime } from "./state/downtime.ts";
 import { floorTo, newestCompleteMs } from "./state/evaluation-schedule.ts";
-import { type AwaitedRows, awaitRows, isCompleted } from "./state/incomplete-buckets.ts";
+import { type AwaitedRows, awaitRows, isCompleted, reachMsOf } from "./state/incomplete-buckets.ts";
 import { countMissedBuckets } from "./state/lateness.ts";
 import type { IncompleteBucket } from "./state/missing-rows.ts";
 import type { QueryReading } from "./state/read-series.ts";
@@ -151,8 +151,9 @@ export class QueryEvaluation {
     const found = new Map<number, IncompleteBucket>();
     const due: IncompleteBucket[] = [];
     const firstMs = Math.min(fromMs, window?.buckets[0] ?? fromMs);
-    if (known.size === 0 && awaited.gaps(firstMs - bucketMs, toMs + awaited.delayMs).length === 0)
-      return found;
+    const reachMs = reachMsOf(awaited);
+    const gapsFromMs = firstMs - reachMs - bucketMs;
+    if (known.size === 0 && awaited.gaps(gapsFromMs, toMs + awaited.delayMs).length === 0) return found;
     const judged = new Set(window?.buckets);
     for (let startMs = firstMs; startMs < toMs; startMs += bucketMs) {
       const was = known.get(startMs);
@@ -163,9 +164,10 @@ export class QueryEvaluation {
       if (incomplete.untilMs === null || incomplete.untilMs > nowMs) found.set(startMs, incomplete);
       else due.push(incomplete);
     }
-    const withRows = new Set(await this.#bucketsOfGaps(group, due, awaited));
+    const withRows = await this.#bucketsOfGaps(group, due, awaited);
     for (const each of due) {
-      if (isCompleted(each.bucketMs, awaited, withRows.has(each.bucketMs))) continue;
+      const isInReach = (rowsMs: number) => rowsMs <= each.bucketMs && rowsMs >= each.bucketMs - reachMs;
+      if (isCompleted(each.bucketMs, awaited, withRows.some(isInReach))) continue;
       found.set(each.bucketMs, { ...each, untilMs: null });
     }
     return found;
@@ -178,17 +180,17 @@ export class QueryEvaluation {
     return { ...missing, bucketMs, delayMs, retryWaitMs: options.retryWaitMs, gaps };
   }
 
-  /** Starts of those of the buckets in which rows from a downtime are stored. */
+  /** Starts of the buckets, of those that the query looks at for these, in which rows from a downtime are stored. */
   async #bucketsOfGaps(
     { query, bucketMs, readsAs }: QueryGroup<EvaluatedAlert>,
     due: readonly IncompleteBucket[],
-    { gaps }: AwaitedRows,
+    awaited: AwaitedRows,
   ): Promise<number[]> {
     const [oldest, newest] = [due[0], due.at(-1)];
     if (oldest === undefined || newest === undefined) return [];
-    const range = { fromMs: oldest.bucketMs, toMs: newest.bucketMs + bucketMs };
+    const range = { fromMs: oldest.bucketMs - reachMsOf(awaited), toMs: newest.bucketMs + bucketMs };
     const found: number[] = [];
-    for (const [fromMs, toMs] of gaps(range.fromMs, range.toMs)) {
+    for (const [fromMs, toMs] of awaited.gaps(range.fromMs, range.toMs)) {
       const startMs = Math.max(fromMs, range.fromMs);
       const endMs = Math.min(toMs, range.toMs) - 1;
       const request = { query, startMs, endMs, bucketSeconds: bucketMs / 1000, readsAs };

@@ -18,6 +18,10 @@ export interface PlanEffect {
    * So that bucket may change in any way, and every other one that begins within the gap.
    */
   spillsOver: boolean;
+  /** The longest window before the end of a bucket that the query looks at; 0 where that is the bucket. */
+  windowMs: number;
+  /** The greatest offset of the query. */
+  offsetMs: number;
 }
 
 /** How series move as rows are added. `isCount`: no value is less than 0, so that a new series only adds. */
@@ -31,7 +35,12 @@ const growingCount: Movement = { effect: "raise", isCount: true };
 
 export function planEffect({ series, scans }: TimeseriesPlan): PlanEffect {
   const spillsOver = scans.some((scan) => scan.kind === "samples");
-  return { effect: movementOf(series, scans).effect, spillsOver };
+  return {
+    effect: movementOf(series, scans).effect,
+    spillsOver,
+    windowMs: Math.max(0, ...scans.map(({ windowSeconds = 0 }) => windowSeconds * 1000)),
+    offsetMs: Math.max(0, ...scans.map(({ offsetSeconds = 0 }) => offsetSeconds * 1000)),
+  };
 }
 
 function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {

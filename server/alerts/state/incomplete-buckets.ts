@@ -15,14 +15,23 @@ export interface AwaitedRows {
   effect: MissingEffect;
   /** The values of a bucket also depend on rows before it, as increases of counters do. */
   spillsOver: boolean;
+  /** The window before the end of a bucket that the query looks at; 0 where that is the bucket. */
+  windowMs: number;
+  /** How much earlier than the bucket the query looks. */
+  offsetMs: number;
   /** The downtimes that overlap a range. */
   gaps: (fromMs: number, toMs: number) => readonly Gap[];
+}
+
+/** How long before the start of a bucket rows may be that its value depends on. */
+export function reachMsOf({ bucketMs, windowMs, offsetMs }: AwaitedRows): number {
+  return Math.max(0, windowMs - bucketMs) + offsetMs;
 }
 
 /** What is known of a bucket that starts at `startMs` before it is decided; undefined where it lacks no rows. */
 export function awaitRows(startMs: number, awaited: AwaitedRows): IncompleteBucket | undefined {
   const { bucketMs, delayMs, effect, spillsOver, gaps } = awaited;
-  const fromMs = spillsOver ? startMs - bucketMs : startMs;
+  const fromMs = startMs - reachMsOf(awaited) - (spillsOver ? bucketMs : 0);
   const found = gaps(fromMs, startMs + bucketMs + delayMs);
   if (found.length === 0) return undefined;
   const isSpilledInto = spillsOver && found.some(([gapFromMs]) => gapFromMs < startMs);
@@ -45,17 +54,14 @@ function waitAfter(endMs: number, { retryWaitMs, gaps }: AwaitedRows): number {
  * Whether a bucket counts as complete once senders have had their time: where the downtime covers a small share of it
  * alone, or where rows from the downtime have come.
  */
-export function isCompleted(
-  startMs: number,
-  { bucketMs, gaps }: AwaitedRows,
-  hasRowsOfGap: boolean,
-): boolean {
-  return hasRowsOfGap || downMs(startMs, bucketMs, gaps) <= bucketMs * downtimeShareMax;
+export function isCompleted(startMs: number, awaited: AwaitedRows, hasRowsOfGap: boolean): boolean {
+  const fromMs = startMs - reachMsOf(awaited);
+  const endMs = startMs + awaited.bucketMs;
+  return hasRowsOfGap || downMs(fromMs, endMs, awaited.gaps) <= (endMs - fromMs) * downtimeShareMax;
 }
 
-/** Milliseconds of a bucket in which the server was down. */
-function downMs(startMs: number, bucketMs: number, gaps: AwaitedRows["gaps"]): number {
-  const endMs = startMs + bucketMs;
+/** Milliseconds of a time in which the server was down. */
+function downMs(startMs: number, endMs: number, gaps: AwaitedRows["gaps"]): number {
   let total = 0;
   let coveredMs = startMs;
   for (const [fromMs, toMs] of gaps(startMs, endMs).toSorted(([a], [b]) => a - b)) {

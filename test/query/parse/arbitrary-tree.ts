@@ -53,6 +53,7 @@ const word = fc.constantFrom(
   "count",
   "logs",
   "rate",
+  "offset",
   "service.name",
   "a-b",
   "k8s.io/x",
@@ -136,12 +137,25 @@ const source: fc.Arbitrary<Selector["of"]> = fc.oneof(
   fc.record({ kind: fc.constant("metric" as const), name }),
 );
 
-const selector: fc.Arbitrary<Selector> = fc.record({
-  kind: fc.constant("selector"),
-  of: source,
-  matchers: fc.array(matcher, { maxLength: 3 }),
-  stages: fc.array(stage, { maxLength: 4 }),
-});
+const duration = fc.oneof(
+  fc.record({
+    kind: fc.constant("duration" as const),
+    text: fc.constantFrom("5m", "1h30m", "90s", "1y2w3d4h5m6s7ms", "0s", "250ms"),
+  }),
+  variable,
+);
+
+const selector: fc.Arbitrary<Selector> = fc.record(
+  {
+    kind: fc.constant("selector" as const),
+    of: source,
+    matchers: fc.array(matcher, { maxLength: 3 }),
+    stages: fc.array(stage, { maxLength: 4 }),
+    window: duration,
+    offset: duration,
+  },
+  { requiredKeys: ["kind", "of", "matchers", "stages"] },
+) as fc.Arbitrary<Selector>;
 
 const labels = fc.array(label, { maxLength: 3 });
 const grouping = fc.option(fc.record({ kind: fc.constantFrom("by" as const, "without" as const), labels }));
@@ -159,14 +173,14 @@ const numberedAggregations = [
 const filtering = ["==", "!=", ">", ">=", "<", "<="] as const;
 const calculating = ["+", "-", "*", "/", "%", "^", "and", "or", "unless", "default"] as const;
 
-const { expression } = fc.letrec<{ expression: Expression; series: Aggregate["of"] }>((tie) => {
+const { expression } = fc.letrec<{ expression: Expression; series: Expression }>((tie) => {
   const aggregate = (op: fc.Arbitrary<Aggregate["op"]>, given: fc.Arbitrary<Aggregate["parameter"]>) =>
     fc.record({
       kind: fc.constant("aggregate" as const),
       op,
       parameter: given,
       field: fc.option(label),
-      of: tie("series"),
+      of: tie("expression"),
       grouping,
     });
   const operation = (op: fc.Arbitrary<NodeOf<"operation">["op"]>, bool: fc.Arbitrary<boolean>) =>
@@ -184,7 +198,16 @@ const { expression } = fc.letrec<{ expression: Expression; series: Aggregate["of
       selector,
       fc.record({
         kind: fc.constant("rangeFunction" as const),
-        op: fc.constantFrom("rate" as const, "increase" as const),
+        op: fc.constantFrom(
+          ...([
+            "rate",
+            "increase",
+            "count_over_time",
+            "avg_over_time",
+            "min_over_time",
+            "max_over_time",
+          ] as const),
+        ),
         of: selector,
       }),
       fc.record({ kind: fc.constant("jsonPath" as const), path: hardText, of: selector }),

@@ -32,7 +32,8 @@ test("queries are refused for many reasons", () => {
 });
 
 const aggregations =
-  "count sum avg min max stddev quantile count_distinct topk bottomk histogram_quantile trace_duration_quantile rate increase json_path";
+  "count sum avg min max stddev quantile count_distinct topk bottomk histogram_quantile trace_duration_quantile rate increase json_path offset " +
+  "count_over_time avg_over_time min_over_time max_over_time";
 const words = "by without on ignoring bool and or unless default";
 const signs = "+ - * / % ^ == != > >= < <=";
 test.each([...aggregations.split(" "), ...words.split(" ")])(

@@ -47,7 +47,7 @@ const evaluator = new Evaluator({
     unlabelled: false,
     selector: query,
     signals: ["logs"],
-    missing: { effect: "change", spillsOver: false },
+    missing: { effect: "change", spillsOver: false, windowMs: 0, offsetMs: 0 },
   }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },
   query: async ({ query, startMs, endMs }) =>

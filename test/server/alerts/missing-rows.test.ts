@@ -28,6 +28,10 @@ test.each([
   ["sum(increase(requests_total{}))", "raise"],
   ["sum(rate(requests_total{}))", "raise"],
   ["avg(cpu_usage)", "change"],
+  ["count(logs{}[5m])", "raise"],
+  ["sum(rate(logs{}[5m]))", "raise"],
+  ["sum(increase(requests_total[1h] offset 1d))", "raise"],
+  ["max(max_over_time(cpu_usage[5m]))", "change"],
   ["count(logs{}) * 2 + 1", "raise"],
   ["0 - count(logs{})", "lower"],
   ["-count(logs{})", "lower"],
@@ -82,9 +86,18 @@ test(`a verdict with open buckets is what all that they may become lead to (SVC_
 });
 
 test("rows are awaited after a downtime, longer where another one interrupts the wait, and not for ever", () => {
+  let windowMs = 0;
   const until = (effect: "raise", spillsOver: boolean, startMs: number, ...gaps: [number, number][]) => {
     const awaited = {
-      ...{ bucketMs: 60_000, delayMs: 30_000, retryWaitMs: 300_000, effect, spillsOver },
+      ...{
+        bucketMs: 60_000,
+        delayMs: 30_000,
+        retryWaitMs: 300_000,
+        effect,
+        spillsOver,
+        windowMs,
+        offsetMs: 0,
+      },
       gaps: (fromMs: number, toMs: number) => gaps.filter(([from, to]) => from < toMs && to > fromMs),
     };
     const found = awaitRows(startMs, awaited);
@@ -104,6 +117,10 @@ test("rows are awaited after a downtime, longer where another one interrupts the
   // Increases over the gap count in the bucket behind it.
   expect(until("raise", true, 60_000, [50_000, 55_000])).toEqual(["change", 355]);
   expect(until("raise", true, 0, [50_000, 70_000])).toEqual(["raise", 370]);
+  // A window of five minutes looks at four buckets before.
+  windowMs = 300_000;
+  expect(until("raise", false, 240_000, [1_000, 2_000])).toEqual(["raise", 302]);
+  expect(until("raise", false, 301_000, [1_000, 2_000])).toBeUndefined();
 });
 
 test("the file of signs of life survives its process, and a damaged one counts as none", () => {

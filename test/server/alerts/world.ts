@@ -53,7 +53,7 @@ export class World {
         unlabelled: query.startsWith("plain"),
         selector: query,
         signals: ["logs"],
-        missing: { effect: "change", spillsOver: false },
+        missing: { effect: "change", spillsOver: false, windowMs: 0, offsetMs: 0 },
       }),
       arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
       subscribers: [

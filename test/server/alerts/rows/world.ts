@@ -84,7 +84,7 @@ export class RowsWorld {
       subscribers: [this.#subscriber()],
       shapeOf: (query) => ({
         ...{ unlabelled: isPlain, selector: query, signals: ["logs"] },
-        missing: { effect: effects[figure], spillsOver: false },
+        missing: { effect: effects[figure], spillsOver: false, windowMs: 0, offsetMs: 0 },
       }),
       arrivals: {
         position: () => this.nowMs,

@@ -216,7 +216,7 @@ export class WeekWorld {
         unlabelled: query.startsWith("plain"),
         selector: query,
         signals: ["logs"],
-        missing: { effect: "change", spillsOver: false },
+        missing: { effect: "change", spillsOver: false, windowMs: 0, offsetMs: 0 },
       }),
       // As if rows of all ages came all the time: each reading looks back.
       arrivals: { position: () => this.nowMs, oldestMs: () => 0 },
