@@ -22,6 +22,7 @@ interface Scene {
   alert: AlertDefinition;
   figure: Figure;
   isPlain: boolean;
+  windowMs: number;
   rows: readonly Row[];
   gaps: readonly (readonly [fromMs: number, toMs: number])[];
   /** The first bucket that is judged, and the end of the last. */
@@ -41,7 +42,7 @@ export function expectOutcome(scene: Scene): Outcome {
 }
 
 function judgeSeries(
-  { alert, figure, isPlain, gaps, firstMs, endMs }: Scene,
+  { alert, figure, isPlain, windowMs, gaps, firstMs, endMs }: Scene,
   name: string,
   own: readonly Row[],
   all: readonly Row[],
@@ -62,13 +63,14 @@ function judgeSeries(
     values.push(null);
   }
   for (let ms = firstMs; ms < endMs; ms += widthMs) {
-    const inBucket = (row: Row) => row.atMs >= ms && row.atMs < ms + widthMs;
+    const fromMs = ms + widthMs - windowMs;
+    const inBucket = (row: Row) => row.atMs >= fromMs && row.atMs < ms + widthMs;
     const value = figureOf(
       figure,
       own.filter(inBucket).map((row) => row.value),
     );
     values.push(value);
-    cells.push(mayLackRows(ms, ms + widthMs, gaps, all) ? openCell(figure, value) : value);
+    cells.push(mayLackRows(fromMs, ms + widthMs, gaps, all) ? openCell(figure, value) : value);
     if (state === undefined && value === null && !isPlain) continue;
     if (naiveState(values, window, "kept") === "ok") never.add(ms + widthMs);
     const before: string | undefined = state;

@@ -9,6 +9,7 @@ export interface Scene {
   alert: AlertDefinition;
   figure: Figure;
   isPlain: boolean;
+  windowMs: number;
   senders: Sender[];
   rows: Row[];
   /** Start of the first bucket that is judged. */
@@ -36,7 +37,8 @@ export function anyScene(random: Random, options: SceneOptions): Scene {
   const missing = random.pick(["notBreaching", "breaching", "ignore", "missing"] as const);
   const rule = ruleOf({ m, n, missing });
   const operator: Operator = random.pick(["greaterThan", "greaterThanOrEqual", "lessThan"] as const);
-  rule.static.operators = [{ operator, threshold: figure === "count" ? bucketSeconds / 20 : 5 }];
+  const windowMs = bucketSeconds * second * random.pick([1, 1, 2, 4]);
+  rule.static.operators = [{ operator, threshold: figure === "count" ? windowMs / second / 20 : 5 }];
   const alert = alertOf("a", "q", [rule], bucketSeconds);
   const senders = Array.from({ length: random.between(1, 2) }, (_, i) => ({
     name: `s${i}`,
@@ -47,7 +49,7 @@ export function anyScene(random: Random, options: SceneOptions): Scene {
   const rows = senders.flatMap(({ name }) => anyRows(random, name, widthMs, lateMsMax));
   // Of an alert that is made at the beginning: the newest bucket that was complete then.
   const firstMs = beginMs - 2 * widthMs;
-  return { alert, figure, isPlain, senders, rows, firstMs };
+  return { alert, figure, isPlain, windowMs, senders, rows, firstMs };
 }
 
 /** Busy, calm or silent for some buckets; a row takes up to 20 s to arrive, and some take longer. */

@@ -39,6 +39,8 @@ export interface Options {
   alert: AlertDefinition;
   figure: Figure;
   isPlain: boolean;
+  /** The query looks so far back from the end of a bucket: a bucket, or more. */
+  windowMs: number;
   senders: readonly Sender[];
   rows: Row[];
   random: Random;
@@ -63,7 +65,7 @@ export class RowsWorld {
   async start(): Promise<void> {
     const alive = this.aliveMs();
     if (alive !== undefined && alive < this.nowMs) this.gaps.push([alive, this.nowMs]);
-    const { alert, figure, isPlain, lateRowsMs } = this.#options;
+    const { alert, figure, isPlain, windowMs, lateRowsMs } = this.#options;
     const state = this.disk.open();
     this.#process = state;
     const effects = { count: "raise", max: "raise", min: "lower", avg: "change" } as const;
@@ -84,7 +86,7 @@ export class RowsWorld {
       subscribers: [this.#subscriber()],
       shapeOf: (query) => ({
         ...{ unlabelled: isPlain, selector: query, signals: ["logs"] },
-        missing: { effect: effects[figure], spillsOver: false, windowMs: 0, offsetMs: 0 },
+        missing: { effect: effects[figure], spillsOver: false, windowMs, offsetMs: 0 },
       }),
       arrivals: {
         position: () => this.nowMs,
@@ -184,16 +186,19 @@ export class RowsWorld {
   }
 
   #answer({ startMs, endMs, bucketSeconds }: SeriesRequest): ReadSeries[] {
-    const { figure, isPlain, rows } = this.#options;
+    const { figure, isPlain, windowMs, rows } = this.#options;
     const widthMs = bucketSeconds * second;
     const names = new Map<string, Map<number, number[]>>();
     for (const { name, atMs, value, arrivedMs } of rows) {
-      if (arrivedMs > this.nowMs || atMs < startMs || atMs > endMs) continue;
+      if (arrivedMs > this.nowMs || atMs < startMs + widthMs - windowMs || atMs > endMs) continue;
       const key = isPlain ? "" : name;
       const buckets = names.get(key) ?? new Map<number, number[]>();
       names.set(key, buckets);
-      const bucketMs = Math.floor(atMs / widthMs) * widthMs;
-      buckets.set(bucketMs, [...(buckets.get(bucketMs) ?? []), value]);
+      const ownMs = Math.floor(atMs / widthMs) * widthMs;
+      // All buckets whose window holds the row.
+      for (let bucketMs = ownMs; bucketMs + widthMs - windowMs <= atMs; bucketMs += widthMs)
+        if (bucketMs >= startMs && bucketMs <= endMs)
+          buckets.set(bucketMs, [...(buckets.get(bucketMs) ?? []), value]);
     }
     return [...names].map(([name, buckets]) => ({
       labels: isPlain ? {} : { name },
