@@ -17,7 +17,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
 };
 
 /** A text with the form of a duration: `1h30m`. Units stand in their order, each at most once. */
-export const durationPattern = /(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m(?!s))?(?:\d+s)?(?:\d+ms)?/;
+const durationPattern = /(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m(?!s))?(?:\d+s)?(?:\d+ms)?/;
 const wholeDuration = new RegExp(`^${durationPattern.source}$`);
 
 /** The seconds of a duration; undefined for a text that is not one. */
