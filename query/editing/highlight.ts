@@ -63,11 +63,12 @@ function kindOfToken({ tokenType, image }: IToken): PieceKind {
   // Each keyword has a token type for each mode of the lexer.
   if (/-(?:series|filter)$/.test(name)) return "keyword";
   if (name === "MetricName" && signals.has(image)) return "signal";
-  if (name === "LabelName" || name === "MetricName" || name === "Variable") return "name";
+  if (name === "LabelName" || name === "MetricName" || /Variable$/.test(name)) return "name";
   if (name === "String" || name === "CaselessString" || name === "UnclosedString") return "string";
-  if (name === "Number") return "number";
+  if (name === "Number" || /Duration$/.test(name)) return "number";
+  if (name === "Offset") return "keyword";
   if (name === "BadNumber" || name === "Unknown") return "invalid";
-  return /^[(){},]$/.test(image) ? "bracket" : keywords.has(image) ? "keyword" : "operator";
+  return /^[()[\]{},]$/.test(image) ? "bracket" : keywords.has(image) ? "keyword" : "operator";
 }
 
 /** A term: `-` perhaps, a field with its operator perhaps, and a value or phrase. */

@@ -94,7 +94,11 @@ function printSampleScan({ aggregate, of }: SampleScan): string {
 function printScanTitle(scan: Scan): string {
   const name = scan.kind === "rows" ? scan.signal : `metric ${JSON.stringify(scan.metric)}`;
   const labels = Array.isArray(scan.groupBy) ? scan.groupBy.map(({ label }) => label) : scan.groupBy.without;
-  return `${name}${printKeptLabels({ kind: Array.isArray(scan.groupBy) ? "by" : "without", labels })}`;
+  const { windowSeconds, offsetSeconds } = scan;
+  const window = windowSeconds === undefined ? "" : ` [${windowSeconds}s]`;
+  const offset = offsetSeconds === undefined ? "" : ` offset ${offsetSeconds}s`;
+  const kept = printKeptLabels({ kind: Array.isArray(scan.groupBy) ? "by" : "without", labels });
+  return `${name}${window}${offset}${kept}`;
 }
 
 function printStep(step: Step): string {

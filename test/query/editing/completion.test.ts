@@ -174,6 +174,7 @@ test.each([
     'sum(rate(x{a="1"})) by (b) # why',
     "function bracket function bracket name bracket name operator string bracket bracket bracket keyword bracket name bracket comment",
   ],
+  ["count(logs[5m] offset 1d)", "function bracket signal bracket number bracket keyword number bracket"],
   ["logs | json | a > 5", "signal operator keyword operator name operator number"],
   ['refused -debug "two words" a=5 AND b', "word operator excluded string name operator string keyword word"],
 ])("the pieces of %s", (text, kinds) => {
