@@ -15,7 +15,7 @@ import {
   type SearchTerm,
   type SearchTerms,
 } from "../tree/search-terms.ts";
-import { makeSelector, type TelemetrySelector } from "../tree/selector.ts";
+import { makeSelector, type TelemetrySelector, timesOf } from "../tree/selector.ts";
 import {
   joinConditions,
   type LabelCondition,
@@ -151,12 +151,13 @@ function editMatchers(selector: TelemetrySelector, edit: FieldEdit): TelemetrySe
     action === "only" ? plainText(matcher.label.name) === field : isOf(matcher, true) || isOf(matcher, false);
   const matchers = selector.matchers.filter((matcher) => !goes(matcher));
   const stages = selector.stages.flatMap((stage) => withoutMatchers(stage, goes));
-  if (isThere) return makeSelector(selector.of, matchers, stages);
+  const times = timesOf(selector);
+  if (isThere) return makeSelector(selector.of, matchers, stages, times);
   const added = matcherOf(edit, isExcluded);
   // A stage may give the field another value, which the rows show.
   return stages.some(isExtractor)
-    ? makeSelector(selector.of, matchers, [...stages, makeLabelFilter(added)])
-    : makeSelector(selector.of, [...matchers, added], stages);
+    ? makeSelector(selector.of, matchers, [...stages, makeLabelFilter(added)], times)
+    : makeSelector(selector.of, [...matchers, added], stages, times);
 }
 
 /** Matchers that every row must pass: those in the braces, and those of stages that no `or` joins. */
@@ -196,9 +197,10 @@ function editLineFilters(selector: TelemetrySelector, { text, action }: TextEdit
     plainText(stage.texts[0]!.text) === text;
   const isThere = selector.stages.some((stage) => isOf(stage, operator));
   const stages = selector.stages.filter((stage) => !isOf(stage));
-  if (isThere) return makeSelector(selector.of, selector.matchers, stages);
+  const times = timesOf(selector);
+  if (isThere) return makeSelector(selector.of, selector.matchers, stages, times);
   const added = makeLineFilter(operator, [makeLineFilterText(makePlainString(text), false)]);
-  return makeSelector(selector.of, selector.matchers, [added, ...stages]);
+  return makeSelector(selector.of, selector.matchers, [added, ...stages], times);
 }
 
 // Search terms

@@ -5,5 +5,5 @@ export const quotedTerm = '"(?:[^"\\\\]|\\\\[\\s\\S])*"';
 
 /** True where a text is, or becomes, a structured search for logs: it begins with braces or with `logs`. */
 export function startsStructured(text: string): boolean {
-  return /^\s*(?:\{|logs\s*(?:$|[{|]|!=|!~)|#)/.test(text);
+  return /^\s*(?:\{|logs\s*(?:$|[{|[]|!=|!~)|count\s*\(\s*(?:logs|\{)|#)/.test(text);
 }

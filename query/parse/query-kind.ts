@@ -14,7 +14,8 @@ const signalStart = /^\s*(traces|profiles|kubernetes_resources)\s*(?:$|[{|#]|!=|
 
 /**
  * What a query returns, judged by its beginning. A query that begins with an aggregation returns timeseries, except
- * for `count(logs{…})`, `count(traces{…})` and so on, which return the rows that they count.
+ * for `count(logs{…})`, `count(traces{…})` and so on, which return the rows that they count. With a window or an offset
+ * these are timeseries, too.
  */
 export function detectQueryKind(text: string): QueryKind {
   const selected = signalStart.exec(text)?.[1];
@@ -37,5 +38,7 @@ function kindOfSignal(signal: string): QueryKind {
 /** The signal of `count(signal{…})`; undefined for any other expression. */
 function countedSignalOf(tree: Expression): string | undefined {
   if (tree.kind !== "aggregate" || tree.op !== "count" || tree.grouping !== null) return undefined;
-  return tree.of.kind === "selector" && tree.of.of.kind === "signal" ? tree.of.of.name : undefined;
+  if (tree.of.kind !== "selector" || tree.of.window !== undefined || tree.of.offset !== undefined)
+    return undefined;
+  return tree.of.of.kind === "signal" ? tree.of.of.name : undefined;
 }

@@ -54,6 +54,10 @@ export function makeSelector(
   });
 }
 
+export function timesOf({ window, offset }: TelemetrySelector): SelectorTimes {
+  return { ...(window === undefined ? {} : { window }), ...(offset === undefined ? {} : { offset }) };
+}
+
 export function makeSignalSource(name: RowSignal): SignalSource {
   return Object.freeze({ kind: "signal", name });
 }
