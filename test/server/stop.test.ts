@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Json, openState } from "../../engine/index.ts";
-import type { Alert } from "../../server/model/alert.ts";
 import { makeNotification } from "../../server/notify/notification.ts";
 import { startSvc } from "./command/program.ts";
 import { webhook } from "./control/samples.ts";
@@ -39,9 +38,8 @@ test("bodies that never end, readers that read nothing, tails and receivers that
   await first.ended;
   const state = await openState(join(dir, "control"));
   const event = fired("shop");
-  const action = hook(webhook.id) as Alert["actions"] extends undefined | (infer A)[] ? A : never;
   const waiting = makeNotification(
-    { id: "n1", event, action, groupKey: null } as never,
+    { id: "n1", event, action: hook(webhook.id), groupKey: null },
     Date.now(),
     Date.now(),
   );
