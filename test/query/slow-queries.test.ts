@@ -18,7 +18,7 @@ import {
 const deadlineMs = 50;
 /** Work on one chunk may begin before the deadline and end after it. A thread that works on is ended after 5 s. */
 const endMsMax = 4_000;
-const rows = 60_000;
+const rows = 40_000;
 const startMs = Date.parse("2026-11-20T00:00:00Z");
 const range = { startMs, endMs: startMs + rows };
 const all = { ...range, signal: "logs" as const, prefix: "", limit: 100 };
