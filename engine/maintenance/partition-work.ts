@@ -118,6 +118,8 @@ export class PartitionWork {
     const larger: MemtablePart[] = compacted.map((bytes) =>
       catalog.createPart(partition.day, bytes, 0, appendedMs),
     );
+    const count = (some: readonly MemtablePart[]) => some.reduce((sum, part) => sum + part.journalRows, 0);
+    if (larger.length > 0) larger[0]!.journalRows += count(small) - count(larger);
     catalog.replaceParts(partition, small, larger);
   }
 

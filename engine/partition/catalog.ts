@@ -26,6 +26,8 @@ export interface MemtablePart extends ChunkExtent {
   bytes: Uint8Array;
   /** When the rows were appended (the oldest of them, in a compacted part), in Unix milliseconds. */
   appendedMs: number;
+  /** Rows that the journal holds for the part: more than `rows` where compaction dropped samples that came again. */
+  journalRows: number;
 }
 
 /** One UTC day of one signal: its sealed chunks, which the manifest names, and its parts in memory. */
@@ -187,6 +189,7 @@ export class Catalog {
       arrivalBase,
       bytes,
       appendedMs,
+      journalRows: rows,
     };
   }
 
@@ -276,10 +279,11 @@ export class Catalog {
     this.#unsealed.add(partition);
   }
 
-  #countPart({ signal }: Partition, { rows, bytes }: MemtablePart, times: 1 | -1): void {
+  /** Counts by the journal, as the next start and `readInventory` do. */
+  #countPart({ signal }: Partition, { journalRows, bytes }: MemtablePart, times: 1 | -1): void {
     const { counts } = this.#signals[signal];
-    counts.rows += times * rows;
-    counts.unsealedRows += times * rows;
+    counts.rows += times * journalRows;
+    counts.unsealedRows += times * journalRows;
     this.#unsealedBytes += times * bytes.byteLength;
   }
 

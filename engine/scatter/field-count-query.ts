@@ -2,7 +2,11 @@
 
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
 import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
+import { letOthersRun } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+
+/** Keys merged before other work of the thread may run: a few milliseconds. */
+const keysATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryFieldCounts(context: QueryContext, query: FieldsQuery): Promise<FieldCounts> {
@@ -13,7 +17,10 @@ export async function queryFieldCounts(context: QueryContext, query: FieldsQuery
   });
   const attributes = new Map<string, number>();
   for (const { keys, counts } of answers) {
-    for (const [i, key] of keys.entries()) attributes.set(key, (attributes.get(key) ?? 0) + counts[i]!);
+    for (const [i, key] of keys.entries()) {
+      if (i % keysATurn === keysATurn - 1) await letOthersRun(control);
+      attributes.set(key, (attributes.get(key) ?? 0) + counts[i]!);
+    }
   }
   return {
     rows: answers.reduce((sum, { rows }) => sum + rows, 0),

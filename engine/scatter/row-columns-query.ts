@@ -1,9 +1,14 @@
 /** Reads some fields of the matching rows as columns, over all scan threads. */
 
 import { Failure } from "../failure.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import type { ColumnData, RowColumns, RowColumnsQuery } from "../plan/row-query.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
+import { letOthersRun } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+
+/** Texts numbered anew before other work of the thread may run: a few milliseconds. */
+const textsATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryRowColumns(context: QueryContext, query: RowColumnsQuery): Promise<RowColumns> {
@@ -20,17 +25,16 @@ export async function queryRowColumns(context: QueryContext, query: RowColumnsQu
     timeNs.set(answer.timeNs, at);
     at += answer.timeNs.length;
   }
-  const columns = reads.map(({ as }, i) =>
-    joinColumns(
-      as,
-      answers.map((answer) => answer.columns[i]!),
-      rows,
-    ),
-  );
+  const columns: ColumnData[] = [];
+  for (const [i, { as }] of reads.entries()) {
+    await letOthersRun(control);
+    const parts = answers.map((answer) => answer.columns[i]!);
+    columns.push(as === "text" ? await joinTexts(parts, rows, control) : joinNumbers(as, parts, rows));
+  }
   return { rows, timeNs, columns, scanned: sumScanStatistics(answers) };
 }
 
-function joinColumns(as: ColumnData["as"], parts: readonly ColumnData[], rows: number): ColumnData {
+function joinNumbers(as: "number" | "hash", parts: readonly ColumnData[], rows: number): ColumnData {
   if (as === "number") {
     const values = new Float64Array(rows);
     let at = 0;
@@ -41,32 +45,36 @@ function joinColumns(as: ColumnData["as"], parts: readonly ColumnData[], rows: n
     }
     return { as, values };
   }
-  if (as === "hash") {
-    const [low, high] = [new Uint32Array(rows), new Uint32Array(rows)];
-    let at = 0;
-    for (const part of parts) {
-      if (part.as !== "hash") continue;
-      low.set(part.low, at);
-      high.set(part.high, at);
-      at += part.low.length;
-    }
-    return { as, low, high };
+  const [low, high] = [new Uint32Array(rows), new Uint32Array(rows)];
+  let at = 0;
+  for (const part of parts) {
+    if (part.as !== "hash") continue;
+    low.set(part.low, at);
+    high.set(part.high, at);
+    at += part.low.length;
   }
-  return joinTexts(parts, rows);
+  return { as, low, high };
 }
 
 /** Each thread has numbered its texts by itself: the texts are numbered anew. */
-function joinTexts(parts: readonly ColumnData[], rows: number): ColumnData {
+async function joinTexts(
+  parts: readonly ColumnData[],
+  rows: number,
+  control: QueryControl,
+): Promise<ColumnData> {
   const codeOf = new Map([["", 0]]);
   const codes = new Uint32Array(rows);
   let at = 0;
   for (const part of parts) {
     if (part.as !== "text") continue;
-    const renumbered = Uint32Array.from(part.values, (text) => {
+    const renumbered = new Uint32Array(part.values.length);
+    for (const [i, text] of part.values.entries()) {
+      if (i % textsATurn === textsATurn - 1) await letOthersRun(control);
       const code = codeOf.get(text) ?? codeOf.size;
       codeOf.set(text, code);
-      return code;
-    });
+      renumbered[i] = code;
+    }
+    await letOthersRun(control);
     for (const code of part.codes) codes[at++] = renumbered[code]!;
   }
   return { as: "text", codes, values: [...codeOf.keys()] };

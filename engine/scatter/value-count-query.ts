@@ -1,9 +1,14 @@
 /** Counts the rows of each value of every field over all scan threads. */
 
 import type { Field } from "../plan/filter.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldValueCounts, ValueCounts, ValuesQuery } from "../plan/row-query.ts";
 import type { ValueCountAnswer } from "../scan/value-count-scan.ts";
+import { letOthersRun } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+
+/** Values merged before other work of the thread may run: a few milliseconds. */
+const valuesATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryValueCounts(context: QueryContext, query: ValuesQuery): Promise<ValueCounts> {
@@ -14,15 +19,25 @@ export async function queryValueCounts(context: QueryContext, query: ValuesQuery
   });
   return {
     rows: answers.reduce((sum, { rows }) => sum + rows, 0),
-    fields: mergeFields(answers, valuesMax),
+    fields: await mergeFields(answers, valuesMax, control),
     isWhole: answers.every(({ isWhole }) => isWhole),
     scanned: sumScanStatistics(answers),
   };
 }
 
-function mergeFields(answers: readonly ValueCountAnswer[], valuesMax: number): FieldValueCounts[] {
+async function mergeFields(
+  answers: readonly ValueCountAnswer[],
+  valuesMax: number,
+  control: QueryControl,
+): Promise<FieldValueCounts[]> {
   const merged = new Map<string, FieldValueCounts>();
+  let visited = 0;
   for (const { field, values, counts } of answers.flatMap(({ fields }) => fields)) {
+    visited += 1 + (values?.length ?? 0);
+    if (visited >= valuesATurn) {
+      await letOthersRun(control);
+      visited = 0;
+    }
     const name = nameOf(field);
     const own = merged.get(name) ?? { field, values: new Map<string, number>() };
     merged.set(name, own);

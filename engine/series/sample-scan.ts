@@ -341,7 +341,10 @@ async function readSlice(folding: SampleFolding, selected: SelectedChunk[], slic
     }
     checkMemory(folding, opened);
   } catch (error) {
-    damaged.push(toDamagedChunk(selected[chunk]!.ref, error));
+    // The deadline may pass when all chunks are open and none is being read.
+    const reading = selected[chunk];
+    if (reading === undefined) throw error;
+    damaged.push(toDamagedChunk(reading.ref, error));
   } finally {
     for (const { view } of opened) {
       scanned.bytes += view.readBytes;

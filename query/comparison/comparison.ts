@@ -11,8 +11,9 @@ import { templateTextOf } from "../../engine/index.ts";
 import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
-import { deductElapsedTime } from "../time/deadline.ts";
+import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { chanceOf, contrastOf } from "./contrast.ts";
 
@@ -121,7 +122,8 @@ export async function queryComparison(
   const warnings = sides.flatMap(({ plans, scan }) =>
     plans.flatMap((plan) => collectPlanWarnings(store, plan, scan)),
   );
-  const compared = compareCounts(selection!, baseline!, query.signal);
+  const work = new WorkDeadline(startedAtMs, limits);
+  const compared = await compareCounts(selection!, baseline!, query.signal, work);
   const readPattern = makePatternReader(store, sides, deductElapsedTime(startedAtMs, limits));
   const patterns = await Promise.all(compared.templates.slice(0, query.limit).map(readPattern));
   return {
@@ -153,20 +155,32 @@ interface Candidate extends ComparedValue {
   chance: number;
 }
 
-function compareCounts(selection: ValueCounts, baseline: ValueCounts, signal: RowSignal) {
-  const pairs = pairFields(selection.fields, baseline.fields);
-  const uncompared = pairs
-    .filter((pair) => !isComparable(pair))
-    .map(({ field }) => nameField(field, signal))
-    .sort();
-  const isEmpty = selection.rows === 0 || baseline.rows === 0;
-  const candidates = isEmpty
-    ? []
-    : pairs.filter(isComparable).flatMap((pair) => compareValues(pair, selection.rows, baseline.rows));
+async function compareCounts(
+  selection: ValueCounts,
+  baseline: ValueCounts,
+  signal: RowSignal,
+  work: WorkDeadline,
+) {
+  const uncompared: string[] = [];
+  const candidates: Candidate[] = [];
+  let comparisons = 0;
+  for (const pair of pairFields(selection.fields, baseline.fields)) {
+    if (work.isTurnOver(1 + (pair.a?.size ?? 0) + (pair.b?.size ?? 0))) await work.yield();
+    if (!isComparable(pair)) {
+      uncompared.push(nameField(pair.field, signal));
+      continue;
+    }
+    if (selection.rows === 0 || baseline.rows === 0) continue;
+    for (const candidate of compareValues(pair, selection.rows, baseline.rows)) {
+      if (work.isTurnOver()) await work.yield();
+      comparisons++;
+      if (candidate.chance < chanceMax && Math.abs(candidate.score) >= scoreMin) candidates.push(candidate);
+    }
+  }
   // Bonferroni: with so many comparisons, one of them would differ by chance alone.
-  const listed = candidates
-    .filter(({ chance, score }) => chance * candidates.length < chanceMax && Math.abs(score) >= scoreMin)
-    .sort((x, y) => rankOf(y) - rankOf(x));
+  const unlikely = candidates.filter(({ chance }) => chance * comparisons < chanceMax);
+  const byRank = (x: Candidate, y: Candidate) => rankOf(y) - rankOf(x);
+  const listed = await firstInTurns(unlikely, unlikely.length, byRank, work);
   const fields = new Map<string, ComparedField>();
   for (const { field, value, selection: inSelection, baseline: inBaseline, score } of listed) {
     if (field.kind === "template") continue;
@@ -178,7 +192,7 @@ function compareCounts(selection: ValueCounts, baseline: ValueCounts, signal: Ro
   }
   const isPattern = ({ field, value }: Candidate) =>
     field.kind === "template" && signal === "logs" && value !== null;
-  return { fields: [...fields.values()], templates: listed.filter(isPattern), uncompared };
+  return { fields: [...fields.values()], templates: listed.filter(isPattern), uncompared: uncompared.sort() };
 }
 
 /** What is more frequent in the selection stands before what is less frequent by as much. */
@@ -215,12 +229,12 @@ function isComparable(pair: FieldPair): pair is ComparableField {
   const { field, a, b } = pair;
   if (a === undefined || b === undefined) return false;
   if (field.kind !== "attribute") return true;
-  const values = new Set([...a.keys(), ...b.keys()]);
   const shared = a.keys().reduce((sum, value) => sum + (b.has(value) ? 1 : 0), 0);
-  return !idFields.has(field.key) && (values.size <= idValuesMin || shared >= values.size * sharedValuesMin);
+  const values = a.size + b.size - shared;
+  return !idFields.has(field.key) && (values <= idValuesMin || shared >= values * sharedValuesMin);
 }
 
-function compareValues({ field, a, b }: ComparableField, ofA: number, ofB: number): Candidate[] {
+function* compareValues({ field, a, b }: ComparableField, ofA: number, ofB: number): Generator<Candidate> {
   const compare = (value: string | null, inA: number, inB: number): Candidate => {
     const [selection, baseline] = [
       { rows: inA, of: ofA },
@@ -229,12 +243,12 @@ function compareValues({ field, a, b }: ComparableField, ofA: number, ofB: numbe
     const score = contrastOf(selection, baseline);
     return { field, value, selection: inA, baseline: inB, score, chance: chanceOf(selection, baseline) };
   };
-  const values = new Set([...a.keys(), ...b.keys()]);
-  const compared = Array.from(values, (value) => compare(value, a.get(value) ?? 0, b.get(value) ?? 0));
+  for (const [value, rows] of a) yield compare(value, rows, b.get(value) ?? 0);
+  for (const [value, rows] of b) if (!a.has(value)) yield compare(value, 0, rows);
   const sum = (counts: ReadonlyMap<string, number>) =>
     counts.values().reduce((total, rows) => total + rows, 0);
   const [lackingA, lackingB] = [ofA - sum(a), ofB - sum(b)];
-  return lackingA + lackingB === 0 ? compared : [...compared, compare(null, lackingA, lackingB)];
+  if (lackingA + lackingB > 0) yield compare(null, lackingA, lackingB);
 }
 
 function nameField(field: Field, signal: RowSignal): string {

@@ -88,10 +88,10 @@ export async function queryServiceMap(
     plan.steps,
     idReads.map(({ field }) => field as Field),
   );
-  const spans = await readFoundSpans(store, { range, steps, limits: remaining() });
+  const spans = await readFoundSpans(store, { range, steps, limits: remaining() }, work);
   const map = new MapBuilder(spans);
   await map.addSpans(work);
-  if (spans.rows > 0) map.addClients(await readClients(store, range, remaining()));
+  if (spans.rows > 0) await map.addClients(await readClients(store, range, remaining()), work);
   const { services, edges } = await map.finish(work);
   return {
     ...range,
@@ -149,7 +149,11 @@ interface SpanQuery {
   limits: QueryLimits;
 }
 
-async function readFoundSpans(store: ServiceMapStore, { range, steps, limits }: SpanQuery): Promise<Spans> {
+async function readFoundSpans(
+  store: ServiceMapStore,
+  { range, steps, limits }: SpanQuery,
+  work: WorkDeadline,
+): Promise<Spans> {
   const { fromNs, toNs } = toRangeNs(range.startMs, range.endMs);
   const rowsMax = spansMax * 2;
   const startedAtMs = performance.now();
@@ -163,7 +167,7 @@ async function readFoundSpans(store: ServiceMapStore, { range, steps, limits }: 
   const isFound =
     found === undefined
       ? markSince(graph.startNs, Number(marginNs))
-      : markFound(graph.table, found, graph.rows);
+      : await markFound(graph.table, found, graph.rows, work);
   return { ...graph, isFound };
 }
 
@@ -171,10 +175,16 @@ function markSince(timeNs: Float64Array, fromNs: number): Uint8Array {
   return Uint8Array.from(timeNs, (ns) => (ns >= fromNs ? 1 : 0));
 }
 
-function markFound(table: SpanTable, found: RowColumns, rows: number): Uint8Array {
+async function markFound(
+  table: SpanTable,
+  found: RowColumns,
+  rows: number,
+  work: WorkDeadline,
+): Promise<Uint8Array> {
   const [traces, ids] = found.columns as [HashColumn, HashColumn];
   const isFound = new Uint8Array(rows);
   for (let i = 0; i < found.rows; i++) {
+    if (work.isTurnOver()) await work.yield();
     const row = table.find(traces, ids, i);
     if (row >= 0) isFound[row] = 1;
   }
@@ -251,10 +261,11 @@ class MapBuilder {
   }
 
   /** Counts the calls of clients that no span answers, as calls to what they name. */
-  addClients(clients: RowColumns): void {
+  async addClients(clients: RowColumns, work: WorkDeadline): Promise<void> {
     const [traces, ids, ...peers] = clients.columns as [HashColumn, HashColumn, ...TextColumn[]];
     const { table, isFound } = this.#spans;
     for (let i = 0; i < clients.rows; i++) {
+      if (work.isTurnOver()) await work.yield();
       const row = table.find(traces, ids, i);
       if (row < 0 || isFound[row] === 0 || this.#hasAnswer[row] === 1) continue;
       const texts = peers.map(({ values, codes }) => values[codes[i]!]!);

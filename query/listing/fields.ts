@@ -1,7 +1,9 @@
 import type { FieldCounts, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
 import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
+import { WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of fields needs. */
@@ -47,14 +49,18 @@ export async function queryFields(
   { signal, query, startMs, endMs, prefix, limit }: FieldQuery,
   limits?: QueryLimits,
 ): Promise<FieldList> {
+  const work = new WorkDeadline(performance.now(), limits);
   const plan = planSearch(signal, query);
   const range = toRangeNs(startMs, endMs);
   const counts = await store.countFields({ signal, ...range, steps: plan.steps }, limits);
-  const fields = [...countColumns(signal, counts), ...countAttributes(signal, counts)]
-    .filter(({ name, rows }) => rows > 0 && name.startsWith(prefix))
-    .sort((a, b) => b.rows - a.rows || (a.name < b.name ? -1 : 1));
+  const fields: ListedField[] = [];
+  for (const field of listCounted(signal, counts)) {
+    if (work.isTurnOver()) await work.yield();
+    if (field.rows > 0 && field.name.startsWith(prefix)) fields.push(field);
+  }
+  const compare = (a: ListedField, b: ListedField) => b.rows - a.rows || (a.name < b.name ? -1 : 1);
   return {
-    fields: fields.slice(0, limit),
+    fields: await firstInTurns(fields, limit, compare, work),
     count: counts.rows,
     isWhole: counts.isWhole && fields.length <= limit,
     warnings: collectPlanWarnings(store, plan, range),
@@ -71,6 +77,7 @@ function countColumns(signal: RowSignal, { rows, levels }: FieldCounts): ListedF
   }));
 }
 
-function countAttributes(signal: RowSignal, { attributes }: FieldCounts): ListedField[] {
-  return Array.from(attributes, ([key, rows]) => ({ name: fieldNameOf(key, signal), rows }));
+function* listCounted(signal: RowSignal, counts: FieldCounts): Generator<ListedField> {
+  yield* countColumns(signal, counts);
+  for (const [key, rows] of counts.attributes) yield { name: fieldNameOf(key, signal), rows };
 }

@@ -11,7 +11,9 @@ import { fieldOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
 import { bucketStartMsOf, listPartialBuckets, makeTimeBuckets, type TimeBuckets } from "../time/buckets.ts";
+import { WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a histogram of rows needs. */
@@ -82,6 +84,7 @@ export async function queryHistogram(
   { signal, query, startMs, endMs, bucketSeconds = 0, by, top = topDefault }: HistogramQuery,
   limits?: QueryLimits,
 ): Promise<RowHistogram> {
+  const work = new WorkDeadline(performance.now(), limits);
   const plan = planSearch(signal, query);
   const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
   const range = toRangeNs(startMs, endMs);
@@ -98,45 +101,62 @@ export async function queryHistogram(
     aggregates: [{ op: "count" }],
   };
   const aggregated = await store.aggregate(counts, limits);
-  const all = toHistogramSeries(aggregated, groupBy.length, buckets);
-  const series = by === undefined ? all : keepTop(all, top);
+  const all = await toHistogramSeries(aggregated, groupBy.length, buckets, work);
+  const series = by === undefined ? all : await keepTop(all, top, work);
   return {
     by: groupField?.by ?? null,
-    series,
-    count: series.reduce((sum, each) => sum + countRows(each), 0),
+    series: series.map(({ rows: _, ...each }) => each),
+    count: series.reduce((sum, { rows }) => sum + rows, 0),
     bucketSeconds: buckets.seconds,
     partial: listPartialBuckets(buckets),
     warnings: collectPlanWarnings(store, plan, range),
   };
 }
 
-function countRows({ points }: HistogramSeries): number {
-  return points.reduce((rows, [, each]) => rows + each, 0);
-}
+/** A series and the number of its rows. */
+type CountedSeries = HistogramSeries & { rows: number };
 
 /** The series of most rows, and one of the rows of all others. */
-function keepTop(all: readonly HistogramSeries[], top: number): HistogramSeries[] {
-  const ranked = all
-    .map((series) => ({ series, rows: countRows(series) }))
-    .sort((a, b) => b.rows - a.rows)
-    .map(({ series }) => series);
+async function keepTop(
+  all: readonly CountedSeries[],
+  top: number,
+  work: WorkDeadline,
+): Promise<CountedSeries[]> {
+  const ranked = await firstInTurns(all, all.length, (a, b) => b.rows - a.rows, work);
   if (ranked.length <= top) return ranked;
   const rest = new Map<number, number>();
-  for (const { points } of ranked.slice(top))
-    for (const [ms, rows] of points) rest.set(ms, (rest.get(ms) ?? 0) + rows);
+  let rows = 0;
+  for (const each of ranked.slice(top)) {
+    if (work.isTurnOver(each.points.length)) await work.yield();
+    rows += each.rows;
+    for (const [ms, count] of each.points) rest.set(ms, (rest.get(ms) ?? 0) + count);
+  }
   const points = [...rest].sort(([a], [b]) => a - b);
-  return [...ranked.slice(0, top), { kind: undefined, points }];
+  return [...ranked.slice(0, top), { kind: undefined, points, rows }];
 }
 
-function toHistogramSeries(result: AggregateResult, fields: number, buckets: TimeBuckets): HistogramSeries[] {
-  const { groups, labels, points } = result;
-  const series = Array.from({ length: groups }, (_, group): HistogramSeries => {
-    return { kind: fields === 0 ? "" : textAt(labels, group), points: [] };
-  });
+/** Sorted by `kind`. */
+async function toHistogramSeries(
+  { groups, labels, points }: AggregateResult,
+  fields: number,
+  buckets: TimeBuckets,
+  work: WorkDeadline,
+): Promise<CountedSeries[]> {
+  const series: CountedSeries[] = [];
+  for (let group = 0; group < groups; group++) {
+    if (work.isTurnOver()) await work.yield();
+    series.push({ kind: fields === 0 ? "" : textAt(labels, group), points: [], rows: 0 });
+  }
   const [counts] = points.values;
   for (const [i, group] of points.groups.entries()) {
-    series[group]!.points.push([bucketStartMsOf(buckets, points.buckets[i]!), counts![i]!]);
+    if (work.isTurnOver()) await work.yield();
+    const own = series[group]!;
+    own.points.push([bucketStartMsOf(buckets, points.buckets[i]!), counts![i]!]);
+    own.rows += counts![i]!;
   }
-  for (const each of series) each.points.sort(([a], [b]) => a - b);
-  return series.sort((a, b) => (a.kind! < b.kind! ? -1 : 1));
+  for (const each of series) {
+    if (work.isTurnOver(each.points.length)) await work.yield();
+    each.points.sort(([a], [b]) => a - b);
+  }
+  return firstInTurns(series, groups, (a, b) => (a.kind! < b.kind! ? -1 : 1), work);
 }

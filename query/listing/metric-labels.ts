@@ -8,8 +8,9 @@ import { simplifySteps } from "../plan/simplification.ts";
 import { resolveString } from "../plan/variables.ts";
 import { readSource, refuse } from "../text/source.ts";
 import { LeftBrace, tokenize } from "../text/tokens.ts";
-import { deductElapsedTime } from "../time/deadline.ts";
+import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import type { Expression } from "../tree/expression.ts";
 import { makeMetricSource, makeSelector, type TelemetrySelector } from "../tree/selector.ts";
 import { makePlainString } from "../tree/string-literal.ts";
@@ -111,12 +112,12 @@ async function makeLabelList(
 }
 
 /**
- * Lists each metric of a selection once. The store lists a metric once for each of its declared types and units. Throws
+ * Lists each metric of a selection once, those of most series first, one more than asked for. The store lists a metric once for each of its declared types and units. Throws
  * a QueryError where the query has conditions on labels.
  */
 async function listMetrics(
   store: MetricStore,
-  { query, startMs, endMs, prefix }: MetricLabelQuery,
+  { query, startMs, endMs, prefix, limit }: MetricLabelQuery,
   { name, steps }: MetricSelection,
   limits: QueryLimits,
 ): Promise<ListedLabel[]> {
@@ -126,17 +127,19 @@ async function listMetrics(
     refuse(source, { start: 0, end: query.length }, problem);
   }
   const { fromNs, toNs } = toRangeNs(startMs, endMs);
+  const work = new WorkDeadline(performance.now(), limits);
   const metrics = new Map<string, ListedLabel & { seriesOfType: number }>();
   for (const { name: text, type, unit, series } of await store.metricNames(fromNs, toNs, limits)) {
+    if (work.isTurnOver()) await work.yield();
     if (!text.startsWith(prefix) || (name !== undefined && text !== name)) continue;
     const metric = metrics.get(text) ?? { text, series: 0, type, unit, seriesOfType: 0 };
     metric.series += series;
     if (series > metric.seriesOfType) Object.assign(metric, { type, unit, seriesOfType: series });
     metrics.set(text, metric);
   }
-  return Array.from(metrics.values(), ({ seriesOfType: _, ...metric }) => metric).sort(
-    (a, b) => b.series - a.series || (a.text < b.text ? -1 : 1),
-  );
+  const compare = (a: ListedLabel, b: ListedLabel) => b.series - a.series || (a.text < b.text ? -1 : 1);
+  const first = await firstInTurns([...metrics.values()], limit + 1, compare, work);
+  return first.map(({ seriesOfType: _, ...metric }) => metric);
 }
 
 interface MetricSelection {

@@ -8,8 +8,9 @@ import {
 } from "../../engine/index.ts";
 import { planLogs } from "../plan/search-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
-import { deductElapsedTime } from "../time/deadline.ts";
+import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of patterns needs. */
@@ -80,11 +81,13 @@ export async function queryPatterns(
     },
     limits,
   );
-  const counts = countPatterns(aggregated);
+  const work = new WorkDeadline(startedAtMs, limits);
+  const counts = await countPatterns(aggregated, work);
   const count = counts.reduce((sum, pattern) => sum + pattern.count, 0);
+  const most = await firstInTurns(counts, limit, compareCounts, work);
   const readExample = makeExampleReader(store, plan.steps, deductElapsedTime(startedAtMs, limits));
   const listed = await Promise.all(
-    counts.slice(0, limit).map(async (pattern): Promise<Pattern[]> => {
+    most.map(async (pattern): Promise<Pattern[]> => {
       const example = await readExample(pattern);
       if (example === undefined) return [];
       return [{ ...pattern, text: templateTextOf(example), share: pattern.count / count, example }];
@@ -99,10 +102,19 @@ export async function queryPatterns(
   };
 }
 
-function countPatterns({ labels, points }: AggregateResult): PatternCount[] {
+/** The most frequent first. */
+function compareCounts(a: PatternCount, b: PatternCount): number {
+  return b.count - a.count || (a.template < b.template ? -1 : 1);
+}
+
+async function countPatterns(
+  { labels, points }: AggregateResult,
+  work: WorkDeadline,
+): Promise<PatternCount[]> {
   const patterns = new Map<string, PatternCount>();
   const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
   for (const [point, group] of points.groups.entries()) {
+    if (work.isTurnOver()) await work.yield();
     const template = textAt(labels, group * 2);
     const level = textAt(labels, group * 2 + 1);
     const pattern = patterns.get(template) ?? makeEmptyCount(template);
@@ -112,8 +124,7 @@ function countPatterns({ labels, points }: AggregateResult): PatternCount[] {
     pattern.lastSeenMs = Math.max(pattern.lastSeenMs, lasts[point]!);
     pattern.levels[level] = counts[point]!;
   }
-  const byId = (a: PatternCount, b: PatternCount) => (a.template < b.template ? -1 : 1);
-  return [...patterns.values()].sort((a, b) => b.count - a.count || byId(a, b));
+  return [...patterns.values()];
 }
 
 function makeEmptyCount(template: string): PatternCount {

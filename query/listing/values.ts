@@ -13,8 +13,9 @@ import { fieldOf } from "../plan/field.ts";
 import { makePrefixSteps } from "../plan/regexp.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
-import { deductElapsedTime } from "../time/deadline.ts";
+import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { firstInTurns } from "../time/sort-in-turns.ts";
 import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of values needs. */
@@ -76,8 +77,13 @@ export async function queryValues(
   const field = fieldOf(name, signal);
   const steps = dropUnreadExtraction(plan.steps, [field]);
   const rows = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
-  const counted = await countNewest(rows, startMs, endMs, (aggregateQuery) =>
-    store.aggregate(aggregateQuery, deductElapsedTime(startedAtMs, limits)),
+  const work = new WorkDeadline(startedAtMs, limits);
+  const counted = await countNewest(
+    rows,
+    startMs,
+    endMs,
+    (aggregateQuery) => store.aggregate(aggregateQuery, deductElapsedTime(startedAtMs, limits)),
+    (counts) => toListedValues(counts, limit + 1, work),
   );
   const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
   // A field with values exists. A field without values may exist too if a prefix is given, as no value may begin with
@@ -111,18 +117,13 @@ async function countNewest(
   startMs: number,
   endMs: number,
   aggregate: RunAggregate,
+  list: (counts: AggregateResult) => Promise<ListedValue[]>,
 ): Promise<{ values: ListedValue[]; fromMs: number }> {
   const count = async (fromMs: number): Promise<ListedValue[] | undefined> => {
     const range = toRangeNs(fromMs, endMs);
+    const counts = { signal, ...range, steps, groupBy: [field], aggregates: [{ op: "count" } as const] };
     try {
-      const counts = await aggregate({
-        signal,
-        ...range,
-        steps,
-        groupBy: [field],
-        aggregates: [{ op: "count" }],
-      });
-      return toListedValues(counts);
+      return await list(await aggregate(counts));
     } catch (error) {
       if (error instanceof Failure && error.kind === "limit") return undefined;
       throw error;
@@ -149,9 +150,19 @@ async function readTimeBounds(
   return [points.values[0]?.[0] ?? 0, points.values[1]?.[0] ?? 0];
 }
 
-function toListedValues({ labels, points }: AggregateResult): ListedValue[] {
+/** The most frequent values, at most `limit`. */
+async function toListedValues(
+  { labels, points }: AggregateResult,
+  limit: number,
+  work: WorkDeadline,
+): Promise<ListedValue[]> {
   const [counts] = points.values;
-  return Array.from(points.groups, (group, i) => ({ value: textAt(labels, group), count: counts![i]! }))
-    .filter(({ value }) => value !== "")
-    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
+  const values: ListedValue[] = [];
+  for (const [i, group] of points.groups.entries()) {
+    if (work.isTurnOver()) await work.yield();
+    const value = textAt(labels, group);
+    if (value !== "") values.push({ value, count: counts![i]! });
+  }
+  const compare = (a: ListedValue, b: ListedValue) => b.count - a.count || (a.value < b.value ? -1 : 1);
+  return firstInTurns(values, limit, compare, work);
 }

@@ -1,8 +1,8 @@
 import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
-import { sortInTurns } from "./sort-in-turns.ts";
 
 /** Makes one series of each group of series. All points that the group has in a bucket are folded into one point. */
 export async function foldSeries(

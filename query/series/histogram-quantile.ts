@@ -1,8 +1,8 @@
 import type { KeptLabels } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
-import { sortInTurns } from "./sort-in-turns.ts";
 
 /** A bucket of a histogram: the number of observations up to `bound`, inclusive. */
 interface HistogramBucket {

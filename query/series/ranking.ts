@@ -1,8 +1,8 @@
 import type { TopSeries } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { keptLabelsOf } from "./matching.ts";
 import { compareTexts, labelKeyOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
-import { sortInTurns } from "./sort-in-turns.ts";
 
 /**
  * Selects the `count` series with the greatest (`topk`) or the least (`bottomk`) sum of points, in each group of

@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
 import { type AggregateResult, type TextVector, textAt } from "../../engine/index.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
-import { sortInTurns } from "./sort-in-turns.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 
 /**
  * Series as typed arrays. A series is an index into `starts`. Labels are decoded only when they are read, as most never

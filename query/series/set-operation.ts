@@ -1,8 +1,8 @@
 import type { Calculation } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { groupSeries, matchingLabelsOf } from "./matching.ts";
 import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
-import { sortInTurns } from "./sort-in-turns.ts";
 
 /**
  * Applies `and`, `or` or `unless` bucket by bucket, as PromQL does. Many series of one operand may match many of the

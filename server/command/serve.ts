@@ -115,7 +115,8 @@ export const serve: Command<typeof flags> = {
     limitStop();
     await service.close();
     process.stdout.write("svc has stopped\n");
-    return 0;
+    // Receivers of messages that have not answered would keep the process.
+    process.exit(0);
   },
 };
 

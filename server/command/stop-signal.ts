@@ -3,11 +3,8 @@
 /** A signal this soon after the first is the same key press: both npm and the terminal pass it on. */
 const sameKeyPressMs = 500;
 
-/**
- * A stop takes no longer: 20 s for requests that run (`drainMsMax`), the rest for what is written last. Kubernetes kills a
- * process after 30 s.
- */
-const stopMsMax = 28_000;
+/** A stop takes no longer: 5 s for requests that run (`drainMsMax`), the rest for what is written last. */
+const stopMsMax = 10_000;
 
 /**
  * Ends the process where the stop that begins now does not: a disk or native code that does not answer would hold it up

@@ -31,8 +31,8 @@ export const lingerIdleMs = 200;
 export const bodyReceiveMsMax = 120_000;
 /** Time for sending an answer, which holds its rows: after it the client is dropped, however steadily it reads. */
 export const answerSendMsMax = 120_000;
-/** Time that requests get to finish on SIGTERM. */
-export const drainMsMax = 20_000;
+/** Time that requests get to finish on SIGTERM: half of what a stop may take. */
+export const drainMsMax = 5_000;
 /** Requests of one caller per second, except those that send rows: only a faulty program makes more. */
 export const requestsPerSecondMax = 5_000;
 /** Requests of one caller in a burst, except those that send rows. */

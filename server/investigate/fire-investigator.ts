@@ -36,6 +36,8 @@ export interface FireInvestigatorOptions {
 const runningMax = 2;
 /** Fires that are explained together began within this time. */
 const togetherMs = 10 * 60_000;
+/** Fires of one investigation: more, of a storm, take further ones. It is stored with all of them. */
+const firesMax = 1_000;
 const deadlineMs = 60_000;
 /** The longest wait until requests are looked at again. */
 const lookEveryMs = 5_000;
@@ -103,13 +105,17 @@ export class FireInvestigator {
   #nextDue(): Waiting[] | undefined {
     const nowMs = this.#options.now();
     const waiting = this.#listWaiting();
-    const isTaken = ({ fire }: Waiting) => this.#taken.has(fire.id);
-    for (const first of waiting) {
-      if (isTaken(first) || dueMsOf(first.fire) > nowMs) continue;
-      const alike = waiting.filter((each) => this.#mayShareCause(first, each));
-      if (!alike.some(isTaken)) return alike;
-    }
-    return undefined;
+    // Thousands may wait: each is compared with those that are being investigated alone, and mostly with few of them.
+    const taken = waiting.filter(({ fire }) => this.#taken.has(fire.id));
+    const first = waiting.find(
+      (each) =>
+        !this.#taken.has(each.fire.id) &&
+        dueMsOf(each.fire) <= nowMs &&
+        !taken.some((other) => this.#mayShareCause(each, other)),
+    );
+    if (first === undefined) return undefined;
+    const others = waiting.filter((each) => each !== first && this.#mayShareCause(first, each));
+    return [first, ...others].slice(0, firesMax);
   }
 
   #mayShareCause(one: Waiting, other: Waiting): boolean {
@@ -159,6 +165,7 @@ export class FireInvestigator {
     const known = this.#options.records.list().find(({ investigation, owner: other }) => {
       const { answer, fires, endTime, startTime } = investigation;
       if (answer?.verdict !== "cause" || fires.length === 0) return false;
+      if (fires.length + together.length > firesMax) return false;
       if (fire.firedAtMs < startTime || fire.firedAtMs > endTime + togetherMs) return false;
       return this.#options.readsSame(owner, other);
     });

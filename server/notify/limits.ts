@@ -38,6 +38,8 @@ export const untoldMsMax = 5 * minute;
 export const tryMsMax = 15 * second;
 /** A try counts as failed where its sender has not returned by then. */
 export const senderMsMax = 45 * second;
+/** Time that messages being sent get when the server stops, which takes ten seconds at most. */
+export const closeMsMax = 2 * second;
 /** Bytes that are read of a receiver's answer. */
 export const answerBytesMax = 64 * 1024;
 /** Time that a message to people waits for further notifications of the same alert. */

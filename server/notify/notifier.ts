@@ -1,5 +1,6 @@
 /** Sends notifications of alerts to the destinations of their actions, except for instances that a silence covers. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type LogRow, type State, type Store, Turns } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Action, Alert } from "../model/alert.ts";
@@ -10,6 +11,7 @@ import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { warnUndeliverable } from "./deliverability.ts";
+import { closeMsMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
 import { findActions, findInhibition, type RoutedFire } from "./routing.ts";
@@ -138,9 +140,9 @@ export class Notifier {
     }
   }
 
-  /** Waits for the notifications that are being sent. */
+  /** Waits for the notifications that are being sent, but not long: after a start they are sent again. */
   async close(): Promise<void> {
-    await this.outbox.close();
+    await Promise.race([this.outbox.close(), sleep(closeMsMax, undefined, { ref: false })]);
   }
 
   /** The id of the silence that covers an instance of an alert now. */

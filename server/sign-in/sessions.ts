@@ -18,6 +18,8 @@ const table = "sessions";
 /** The time of each session's last use; a table of its own, since it changes all the time. */
 const usesTable = "session-uses";
 const secretBytes = 32;
+/** Changes that a sweep stores at once: a few milliseconds of work. */
+const changesPerCommit = 1_000;
 
 export interface SessionsOptions {
   state: State;
@@ -106,16 +108,23 @@ export class Sessions {
     return session;
   }
 
-  /** Removes the sessions that are over, and stores the times of last use that changed. */
+  /** Removes the sessions that are over, and stores the times of last use that changed: a thousand in one commit. */
   async sweep(): Promise<void> {
     const { state, now } = this.#options;
     const nowMs = now();
-    const over = [...this.#sessions].filter(([, session]) => isOver(session, nowMs)).map(([hash]) => hash);
-    for (const hash of over) this.#sessions.delete(hash);
-    const uses = [...this.#sessions]
-      .filter(([hash, { usedAtMs }]) => state.get(usesTable, hash) !== usedAtMs)
-      .map(([id, { usedAtMs: value }]) => ({ table: usesTable, id, value }));
-    const changes = [...over.flatMap(deletionsOf), ...uses];
+    let changes: StateChange[] = [];
+    for (const [hash, session] of this.#sessions) {
+      if (isOver(session, nowMs)) {
+        this.#sessions.delete(hash);
+        changes.push(...deletionsOf(hash));
+      } else if (state.get(usesTable, hash) !== session.usedAtMs) {
+        changes.push({ table: usesTable, id: hash, value: session.usedAtMs });
+      }
+      if (changes.length < changesPerCommit) continue;
+      const full = changes;
+      changes = [];
+      await state.write(full);
+    }
     if (changes.length > 0) await state.write(changes);
   }
 

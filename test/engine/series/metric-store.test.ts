@@ -9,6 +9,7 @@ import {
   encodeSampleBatch,
   openStore,
   type QueryLimits,
+  readInventory,
   type Sample,
   SampleBatchBuilder,
   type SampleQuery,
@@ -297,6 +298,30 @@ describe("background work", () => {
     expect(counted.points.values[0]!.length).toBe(61 * 3);
     await store.close();
     expect((await verifyStore(dir)).damage).toEqual([]);
+  });
+
+  test("counts the same rows after a restart, although samples came again", async () => {
+    const batches = 100;
+    const again = () =>
+      Array.from({ length: 20 }, (_, i) => sample({ ms: nowMs - i, labels: { pod: `p${i}` } }));
+    const store = await openStore({ dir, threads: 1, now });
+    for (let i = 0; i < batches; i++) await store.appendSamples(again());
+    const compacted = async () => (await store.aggregateSamples(makeQuery())).scanned.chunks < batches / 2;
+    await expect.poll(compacted, { timeout: 10_000 }).toBe(true);
+    const before = store.stats().signals.metrics;
+    expect(before).toMatchObject({ rows: batches * 20, unsealedRows: batches * 20 });
+    const [stored] = (await readInventory(dir)).filter(({ signal }) => signal === "metrics");
+    expect(stored!.rows + stored!.unsealedRows).toBe(before.rows);
+    await store.close();
+    const next = await openStore({ dir, threads: 1, now });
+    expect(next.stats().signals.metrics).toEqual(before);
+    await next.seal();
+    const sealed = next.stats().signals.metrics;
+    expect(sealed).toMatchObject({ rows: 20, unsealedRows: 0 });
+    await next.close();
+    const last = await openStore({ dir, threads: 1, now });
+    expect(last.stats().signals.metrics).toEqual(sealed);
+    await last.close();
   });
 
   test("bounds the memory of unsealed samples under a flood", { timeout: 60_000 }, async () => {

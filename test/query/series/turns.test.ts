@@ -1,14 +1,9 @@
 /** The work that the query thread does on very many series is divided into turns. */
-import { existsSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import {
-  type AggregateResult,
-  emptyScanStatistics,
-  findOwnThread,
-  ThreadClock,
-} from "../../../engine/index.ts";
+import { type AggregateResult, emptyScanStatistics } from "../../../engine/index.ts";
 import { queryTimeseries } from "../../../query/index.ts";
 import type { SeriesStore } from "../../../query/series/scan-reader.ts";
+import { canMeasureTurns, longestTurnMs } from "../longest-turn.ts";
 
 /** Longest turn, in CPU milliseconds. A turn may once have a garbage collection in it: then the work is measured again. */
 const turnMsMax = 50;
@@ -47,28 +42,8 @@ function storeOf(groups: number, buckets: number): SeriesStore {
 }
 afterEach(() => void (stores.size > 1 && stores.clear()));
 
-/** Runs work; returns the longest turn of this thread meanwhile in CPU milliseconds. */
-async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
-  const clock = new ThreadClock(findOwnThread());
-  let longestMs = 0;
-  let lastMs = clock.nowMs();
-  let isOver = false;
-  const look = () => {
-    const nowMs = clock.nowMs();
-    longestMs = Math.max(longestMs, nowMs - lastMs);
-    lastMs = nowMs;
-    if (!isOver) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  isOver = true;
-  look();
-  clock.close();
-  return longestMs;
-}
-
 const one = "count(logs{}) by (id)";
-test.skipIf(!existsSync("/proc/thread-self/schedstat")).each([
+test.skipIf(!canMeasureTurns).each([
   [1_000_000, 1, `topk(5, ${one})`],
   [100_000, 10, `topk(5, ${one}) by (id)`],
   [100_000, 10, `sum(${one}) by (id)`],

@@ -1,4 +1,4 @@
-import type { WorkDeadline } from "../time/deadline.ts";
+import type { WorkDeadline } from "./deadline.ts";
 
 /** Numbers that are sorted at once: some hundred comparisons of long labels. */
 const runLength = 256;
@@ -40,6 +40,18 @@ export async function sortInTurns<A extends Uint32Array | Float64Array>(
     [from, to] = [to, from];
   }
   return from;
+}
+
+/** Sorts things by a comparison, in turns; equal ones stay in their order. Returns the first `limit` of them. */
+export async function firstInTurns<T>(
+  things: readonly T[],
+  limit: number,
+  compare: (a: T, b: T) => number,
+  work: WorkDeadline,
+): Promise<T[]> {
+  const numbers = Uint32Array.from(things, (_, i) => i);
+  const sorted = await sortInTurns(numbers, (a, b) => compare(things[a]!, things[b]!), work);
+  return Array.from(sorted.subarray(0, limit), (i) => things[i]!);
 }
 
 function isInOrder(run: Uint32Array | Float64Array, compare: (a: number, b: number) => number): boolean {
