@@ -59,10 +59,23 @@ describe.skipIf(noBrowser !== undefined)("alerts", () => {
     await name.fill("Errors by hand");
     await page.getByRole("button", { name: "e-mail", exact: true }).click();
     await page.getByLabel("E-mail addresses").fill("a@example.com, b@example.com");
+    await page.getByText("Severity, labels and message").click();
+    await page.getByLabel("Severity", { exact: true }).selectOption("critical");
+    await page.getByLabel("Labels", { exact: true }).fill("team=shop\nzone=a=b");
+    await page.getByLabel("Runbook").fill("https://wiki.example/errors");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Errors by hand" }).waitFor();
+    await page.getByText("team=shop", { exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "Runbook" }).getAttribute("href")).toBe(
+      "https://wiki.example/errors",
+    );
+    // The server has no mail server, so nobody would hear of a fire.
+    await page
+      .getByText("Action 1 of critical reaches nobody: the server has no mail server (--smtp)")
+      .waitFor();
     const { json } = await ask<{ alerts: ReturnType<typeof alertOf>[] }>(site.server, "GET", "/alerts");
     const saved = json.alerts.find(({ metadata }) => metadata.name === "Errors by hand")!;
+    expect(saved).toMatchObject({ severity: "critical", labels: { team: "shop", zone: "a=b" } });
     expect(saved.timeseries.expression.svcQLTimeseries).toEqual({ query, bucketSize: 60 });
     expect(saved.timeseries.evaluationRules).toMatchObject([
       {

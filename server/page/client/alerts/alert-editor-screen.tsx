@@ -11,6 +11,7 @@ import { ManagedNote } from "../ui/managed-badge.tsx";
 import { newAlert, newRule, withQuery, withRule, withRules } from "./alert-draft.ts";
 import { AlertPreview } from "./alert-preview.tsx";
 import type { AlertAnswer, SavedAlert } from "./answers.ts";
+import { MessageFields } from "./message-fields.tsx";
 import { RuleFields } from "./rule-fields.tsx";
 
 const dayMs = 86_400_000;
@@ -178,6 +179,7 @@ function Editor({ alert, id, etag }: EditorProps) {
           >
             Another rule
           </button>
+          <MessageFields alert={draft.value} problemAt={problemAt} onChange={change} />
           <label class="check">
             <input
               type="checkbox"

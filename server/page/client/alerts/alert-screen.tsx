@@ -10,6 +10,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { ManagedBadge, ManagedNote } from "../ui/managed-badge.tsx";
 import { usePolling } from "../ui/polling.ts";
 import { AlertChart } from "./alert-chart.tsx";
+import { AlertNotes } from "./alert-notes.tsx";
 import type { AlertAnswer, AlertFire, AlertStateAnswer, NotificationAnswer } from "./answers.ts";
 import { FireList } from "./fire-list.tsx";
 import { InstanceTable } from "./instance-table.tsx";
@@ -80,6 +81,7 @@ function Found({
       </div>
       {alert.metadata.description ? <p class="description">{alert.metadata.description}</p> : null}
       <ManagedNote managed={managed} />
+      <AlertNotes alert={alert} state={state} />
       {state.error === null ? null : <p class="problem">The last evaluation failed: {state.error}</p>}
       {state.warnings?.map((warning) => (
         <p key={warning} class="warning">

@@ -55,6 +55,11 @@ export interface AlertRule {
 export interface SavedAlert {
   metadata: { id?: string; name: string; description?: string };
   investigateOnFire?: boolean;
+  severity?: string;
+  labels?: Record<string, string>;
+  /** A link, or any other text. */
+  runbook?: string;
+  messageTemplate?: string;
   timeseries: {
     expression: { svcQLTimeseries: { query: string; bucketSize: number } };
     evaluationRules: AlertRule[];
@@ -82,6 +87,12 @@ export interface AlertStateAnswer {
   evaluatedThrough: number | null;
   silences: { id: string; endsAt: number }[];
   instances: InstanceState[];
+  unhealthySince: number | null;
+  /** Sentences about actions that cannot be delivered. */
+  undeliverable: string[];
+  /** `awaitedUntil` is null where the rows that are missing are not awaited any more. */
+  incompleteBuckets: { time: number; missingRows: string; awaitedUntil: number | null }[];
+  lateRows: { judgedAgain: number; tooLate: number } | null;
   warnings?: string[];
 }
 
