@@ -22,7 +22,7 @@ export default defineConfig({
     pool: "forks",
     setupFiles: ["test/seeded.ts"],
     env: { SVC_SOAK: "1" },
-    testTimeout: 3_600_000,
+    testTimeout: 14_400_000,
     hookTimeout: 600_000,
     // One file after the other: the figures of a campaign stand together, and crashes come at a pace of their own.
     fileParallelism: false,

@@ -223,6 +223,7 @@ function editAlternative(terms: readonly SearchTerm[], edit: FieldEdit | TextEdi
 
 /** 1 where a term includes what the edit is about, -1 where it excludes it, 0 where it is about something else. */
 function senseOf({ of, excluded }: SearchTerm, edit: FieldEdit | TextEdit): 1 | -1 | 0 {
+  if (of.kind === "prefix" || of.kind === "terms") return 0;
   if (of.kind === "phrase") return "text" in edit && of.text === edit.text ? (excluded ? -1 : 1) : 0;
   if ("text" in edit) return 0;
   const [filter] = standingOf(of, excluded);

@@ -6,6 +6,7 @@ import type { Expression } from "../tree/expression.ts";
 import { quoteTerm, type SearchTerms } from "../tree/search-terms.ts";
 import { parseExpression } from "./parser.ts";
 import { parseSearchTerms } from "./search-terms.ts";
+import { warnOfForeignWords } from "./term-warnings.ts";
 
 /** A query of a search for logs: a structured query, or search terms. */
 export interface LogsQuery {
@@ -27,6 +28,7 @@ export function parseLogsQuery(source: Source): LogsQuery {
       "this was searched for as text; a structured query of logs begins with `logs`, `{` or `count(logs`",
     );
   }
+  warnings.push(...warnOfForeignWords(terms, source));
   return { tree: terms, warnings };
 }
 

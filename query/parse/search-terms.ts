@@ -1,3 +1,4 @@
+import { nestingMax } from "../limits.ts";
 import type { TextSpan } from "../text/query-error.ts";
 import { refuse, type Source } from "../text/source.ts";
 import { makeLabel } from "../tree/label.ts";
@@ -5,9 +6,12 @@ import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher
 import { parseNumber } from "../tree/number-literal.ts";
 import {
   makePhrase,
+  makePrefix,
   makeSearchTerm,
   makeSearchTerms,
   type Phrase,
+  type Prefix,
+  prefixOf,
   quoteTerm,
   type SearchTerm,
   type SearchTerms,
@@ -16,7 +20,10 @@ import {
 } from "../tree/search-terms.ts";
 import { makePlainString, type StringLiteral } from "../tree/string-literal.ts";
 
-/** Parses search terms. Throws a QueryError for an unclosed `"`, and for `OR` or `AND` without a term on both sides. */
+/**
+ * Parses search terms. Throws a QueryError for an unclosed `"`, for `OR` or `AND` without a term on both sides, and for
+ * `NOT` without one behind it.
+ */
 export function parseSearchTerms(source: Source): { terms: SearchTerms; warnings: string[] } {
   const parser = new SearchTermParser(source);
   return { terms: parser.parse(), warnings: parser.warnings };
@@ -34,16 +41,21 @@ class SearchTermParser {
   readonly #source: Source;
   readonly #text: string;
   #offset = 0;
+  /** Groups in brackets that are open. */
+  #depth = 0;
+  /** Offsets of closing brackets, by those of the opening ones that they answer; undefined until one is met. */
+  #closings: ReadonlyMap<number, number> | undefined;
 
   constructor(source: Source) {
     this.#source = source;
     this.#text = source.text;
   }
 
+  /** Parses to the end of the text, or of the group that is open. */
   parse(): SearchTerms {
     const alternatives: SearchTerm[][] = [[]];
     let connective: Word | undefined;
-    for (this.#skipSpace(); this.#offset < this.#text.length; this.#skipSpace()) {
+    for (this.#skipSpace(); !this.#isAtEnd(); this.#skipSpace()) {
       const word = this.#readConnective();
       if (word === undefined) {
         alternatives.at(-1)!.push(this.#readTerm());
@@ -59,6 +71,11 @@ class SearchTermParser {
     return makeSearchTerms(alternatives);
   }
 
+  #isAtEnd(): boolean {
+    if (this.#offset >= this.#text.length) return true;
+    return this.#depth > 0 && this.#text[this.#offset] === ")";
+  }
+
   #refuseConnective(word: Word): never {
     const problem = `${word.text} stands between two terms; to search for the word itself, put it in quotes: "${word.text}"`;
     return refuse(this.#source, word, problem);
@@ -70,22 +87,69 @@ class SearchTermParser {
 
   /** Reads an `AND` or `OR` that stands before white space or the end; undefined where there is none. */
   #readConnective(): Word | undefined {
-    const [word] = /^(?:AND|OR)(?=\s|$)/.exec(this.#text.slice(this.#offset, this.#offset + 4)) ?? [];
+    const word = this.#match(this.#depth > 0 ? /(?:AND|OR)(?=[\s)]|$)/y : /(?:AND|OR)(?=\s|$)/y);
     if (word === undefined) return undefined;
     const start = this.#offset;
     this.#offset += word.length;
     return { text: word, quote: "", start, end: this.#offset };
   }
 
-  #readTerm(): SearchTerm {
-    const excluded = /^-\S/.test(this.#text.slice(this.#offset, this.#offset + 2));
-    if (excluded) this.#offset++;
-    return makeSearchTerm(this.#readMatcher() ?? this.#readPhrase(), excluded);
+  /** What the pattern, which is sticky, finds at this place; undefined for nothing. */
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset;
+    return pattern.exec(this.#text)?.[0];
   }
 
-  #readPhrase(): Phrase {
+  #readTerm(): SearchTerm {
+    let excluded = this.#readNots();
+    if (this.#match(this.#depth > 0 ? /-[^\s)]/y : /-\S/y) !== undefined) {
+      this.#offset++;
+      excluded = !excluded;
+    }
+    return makeSearchTerm(this.#readGroup() ?? this.#readMatcher() ?? this.#readPhrase(), excluded);
+  }
+
+  /** Reads `NOT`s; returns whether their number is odd. */
+  #readNots(): boolean {
+    let isOdd = false;
+    for (;;) {
+      const start = this.#offset;
+      if (this.#match(this.#depth > 0 ? /NOT(?=[\s()]|$)/y : /NOT(?=[\s(]|$)/y) === undefined) return isOdd;
+      this.#offset += 3;
+      this.#skipSpace();
+      isOdd = !isOdd;
+      const isAlone = this.#isAtEnd() || this.#match(/(?:AND|OR)(?=\s|$)/y) !== undefined;
+      if (!isAlone) continue;
+      const problem = 'NOT stands before a term; to search for the word itself, put it in quotes: "NOT"';
+      refuse(this.#source, { start, end: start + 3 }, problem);
+    }
+  }
+
+  /** Reads terms in brackets. Reads nothing where the bracket is not closed, or has no white space in it, as in `(x)`. */
+  #readGroup(): SearchTerms | undefined {
+    const start = this.#offset;
+    if (this.#match(/\((?!\s*\))/y) === undefined) return undefined;
+    this.#closings ??= findClosings(this.#text);
+    if (!/\s/.test(this.#text.slice(start, this.#closings.get(start) ?? start))) return undefined;
+    if (this.#depth >= nestingMax)
+      refuse(this.#source, { start, end: start + 1 }, `brackets are nested at most ${nestingMax} deep`);
+    this.#offset++;
+    this.#depth++;
+    const terms = this.parse();
+    if (this.#offset >= this.#text.length) {
+      const problem = 'this ( has no closing ); to search for the character itself, put it in quotes: "("';
+      refuse(this.#source, { start, end: start + 1 }, problem);
+    }
+    this.#depth--;
+    this.#offset++;
+    this.#source.spans.set(terms, { start, end: this.#offset });
+    return terms;
+  }
+
+  #readPhrase(): Phrase | Prefix {
     const word = this.#readWord();
-    const node = makePhrase(word.text);
+    const prefix = word.quote === "" ? prefixOf(word.text) : undefined;
+    const node = prefix === undefined ? makePhrase(word.text) : makePrefix(prefix);
     this.#source.spans.set(node, { start: word.start, end: word.end });
     return node;
   }
@@ -100,7 +164,7 @@ class SearchTermParser {
     const operator = name && termOperators.find((each) => this.#text.startsWith(each, this.#offset));
     if (name === undefined || operator === undefined) return this.#rewindTo(start);
     this.#offset += operator.length;
-    if (/^(?:\s|$)/.test(this.#text.charAt(this.#offset))) return this.#rewindTo(start);
+    if (this.#isWordEnd(this.#offset)) return this.#rewindTo(start);
     const value = this.#readWord();
     if (value.quote === "" && !isValue(value.text, operator)) return this.#rewindTo(start);
     if (operator === ":") this.#warnOfColon(start, name, value);
@@ -142,21 +206,28 @@ class SearchTermParser {
 
   #readUnquoted(): Word {
     const start = this.#offset;
-    const [text] = /^\S+/.exec(this.#text.slice(start))!;
+    const [whole] = /^\S+/.exec(this.#text.slice(start))!;
+    const text = this.#depth === 0 ? whole : whole.slice(0, endOfBalanced(whole));
     this.#offset += text.length;
     return { text, quote: "", start, end: this.#offset };
   }
 
+  /** Whether a word ends before this place: at white space, at the end, or at the bracket that closes a group. */
+  #isWordEnd(offset: number): boolean {
+    const sign = this.#text.charAt(offset);
+    return /^(?:\s|$)/.test(sign) || (this.#depth > 0 && sign === ")");
+  }
+
   /**
    * Reads a text in quotes. `'` and `` ` `` may be apostrophes, so they are quotes only where a second one stands
-   * before white space or the end; otherwise nothing is read. Throws a QueryError for a `"` that is not closed.
+   * at the end of a word; otherwise nothing is read. Throws a QueryError for a `"` that is not closed.
    */
   #readQuoted(quote: string): Word | undefined {
     const start = this.#offset;
     const pattern =
       quote === '"'
         ? /"((?:[^"\\]|\\[\s\S])*)"/y
-        : new RegExp(`${quote}([^${quote}]*)${quote}(?=\\s|$)`, "y");
+        : new RegExp(`${quote}([^${quote}]*)${quote}(?=${this.#depth > 0 ? "[\\s)]" : "\\s"}|$)`, "y");
     pattern.lastIndex = start;
     const found = pattern.exec(this.#text);
     if (found !== null) {
@@ -185,6 +256,28 @@ class SearchTermParser {
     });
     return node;
   }
+}
+
+/** Offsets of closing brackets, by those of the opening ones that they answer. Texts in double quotes have none. */
+function findClosings(text: string): Map<number, number> {
+  const closings = new Map<number, number>();
+  const open: number[] = [];
+  for (const found of text.matchAll(/"(?:[^"\\]|\\[\s\S])*"|[()]/g)) {
+    if (found[0] === "(") open.push(found.index);
+    const opening = found[0] === ")" ? open.pop() : undefined;
+    if (opening !== undefined) closings.set(opening, found.index);
+  }
+  return closings;
+}
+
+/** The end of a word before the first `)` that closes no `(` of the word. */
+function endOfBalanced(word: string): number {
+  let depth = 0;
+  for (const [i, sign] of Array.from(word.matchAll(/[()]/g), (found) => [found.index, found[0]] as const)) {
+    depth += sign === "(" ? 1 : -1;
+    if (depth < 0) return i;
+  }
+  return word.length;
 }
 
 /** Returns whether an unquoted text after an operator is a value. In `a==b`, `x=>y` and `http://…` it is not. */

@@ -10,14 +10,21 @@ export interface SearchTerms {
 
 export interface SearchTerm {
   readonly kind: "term";
-  /** True after `-`: the row must not match. */
+  /** True after `-` or `NOT`: the row must not match. */
   readonly excluded: boolean;
-  readonly of: Phrase | Matcher;
+  /** Terms within are those of a group in brackets. */
+  readonly of: Phrase | Prefix | Matcher | SearchTerms;
 }
 
 /** A text that the message contains, ignoring case. */
 export interface Phrase {
   readonly kind: "phrase";
+  readonly text: string;
+}
+
+/** `err*`: the beginning of a word of the message, ignoring case. The text has no `*`. */
+export interface Prefix {
+  readonly kind: "prefix";
   readonly text: string;
 }
 
@@ -28,12 +35,21 @@ export function makeSearchTerms(alternatives: readonly (readonly SearchTerm[])[]
   });
 }
 
-export function makeSearchTerm(of: Phrase | Matcher, excluded: boolean): SearchTerm {
+export function makeSearchTerm(of: SearchTerm["of"], excluded: boolean): SearchTerm {
   return Object.freeze({ kind: "term", excluded, of });
 }
 
 export function makePhrase(text: string): Phrase {
   return Object.freeze({ kind: "phrase", text });
+}
+
+/** The text of a word that is a prefix, without its `*`; undefined for any other word. */
+export function prefixOf(word: string): string | undefined {
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_./-]*\*$/u.test(word) ? word.slice(0, -1) : undefined;
+}
+
+export function makePrefix(text: string): Prefix {
+  return Object.freeze({ kind: "prefix", text });
 }
 
 /** The operators of a term. The parser takes the first that fits, so longer ones come first. `:` means `=`. */
@@ -51,12 +67,30 @@ export function printSearchTerms(node: SearchTerms): string {
 }
 
 function printSearchTerm(node: SearchTerm): string {
-  const printed = node.of.kind === "phrase" ? printPhrase(node.of) : printTermMatcher(node.of);
+  const printed = printTermContent(node.of);
   return node.excluded ? `-${printed}` : printed;
 }
 
+function printTermContent(of: SearchTerm["of"]): string {
+  switch (of.kind) {
+    case "phrase":
+      return printPhrase(of);
+    case "prefix":
+      return `${of.text}*`;
+    case "matcher":
+      return printTermMatcher(of);
+    case "terms":
+      return printGroup(printSearchTerms(of));
+  }
+}
+
+/** Brackets without white space in them are a text. */
+function printGroup(printed: string): string {
+  return /\s/.test(printed) ? `(${printed})` : `( ${printed} )`;
+}
+
 /** Words that must be quoted in terms: unquoted they are an operator, or begin a structured query. */
-const reservedTermWords = new Set(["AND", "OR", "logs", "count"]);
+const reservedTermWords = new Set(["AND", "OR", "NOT", "logs", "count"]);
 
 function printPhrase({ text }: Phrase): string {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_./-]*$/u.test(text) && !reservedTermWords.has(text)

@@ -1,6 +1,7 @@
 import type { QueryLimits, Store } from "../../engine/index.ts";
 import type { ExpectedName } from "../plan/series-plan.ts";
-import { suggestName } from "../text/suggestion.ts";
+import { rowSignals } from "../text/keywords.ts";
+import { findClosest, suggestName } from "../text/suggestion.ts";
 import type { TimeRangeNs } from "../time/range.ts";
 
 /**
@@ -23,9 +24,12 @@ export async function warnOfUnknownMetrics(
   const metrics = [...new Set(known.map(({ name }) => name))];
   const warnings = [...Map.groupBy(names, ({ metric }) => metric!)].map(async ([metric, expected]) => {
     if (!metrics.includes(metric)) {
-      return [
-        `no series of that time is of the metric ${JSON.stringify(metric)}${suggestName(metric, metrics)}`,
-      ];
+      const signal = findClosest(metric, rowSignals);
+      const suggestion =
+        signal === undefined
+          ? suggestName(metric, metrics)
+          : `; ${signal} is a signal: did you mean \`${signal}\`?`;
+      return [`no series of that time is of the metric ${JSON.stringify(metric)}${suggestion}`];
     }
     const labels = expected.flatMap(({ label }) => label ?? []);
     if (labels.length === 0) return [];

@@ -4,6 +4,7 @@ import type { LogRow } from "../../engine/index.ts";
 import type { Expression, SearchTerms } from "../../query/index.ts";
 import { templateId } from "./templates.ts";
 
+type SearchTerm = SearchTerms["alternatives"][number][number];
 type Selector = Extract<Expression, { kind: "selector" }>;
 type Stage = Selector["stages"][number];
 type Matcher = Selector["matchers"][number];
@@ -147,23 +148,29 @@ export const arbitrarySelector: fc.Arbitrary<Selector> = fc.record({
   stages: fc.array(stage, { maxLength: 4 }),
 });
 
-export const arbitraryTerms: fc.Arbitrary<SearchTerms> = fc.record({
-  kind: fc.constant("terms"),
-  alternatives: fc.array(
-    fc.array(
+export const { terms: arbitraryTerms } = fc.letrec<{ terms: SearchTerms; term: SearchTerm }>((tie) => ({
+  terms: fc.record({
+    kind: fc.constant("terms" as const),
+    alternatives: fc.array(fc.array(tie("term"), { minLength: 1, maxLength: 3 }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  }),
+  term: fc.record({
+    kind: fc.constant("term" as const),
+    excluded: fc.boolean(),
+    of: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      matcher,
+      fc.record({ kind: fc.constant("phrase" as const), text: fc.constantFrom(...values) }),
       fc.record({
-        kind: fc.constant("term" as const),
-        excluded: fc.boolean(),
-        of: fc.oneof(
-          matcher,
-          fc.record({ kind: fc.constant("phrase" as const), text: fc.constantFrom(...values) }),
-        ),
+        kind: fc.constant("prefix" as const),
+        text: fc.constantFrom("x", "Err", "5", "y", "ror", "b.c", "stat"),
       }),
-      { minLength: 1, maxLength: 3 },
+      tie("terms"),
     ),
-    { minLength: 1, maxLength: 3 },
-  ),
-});
+  }),
+}));
 
 export const arbitraryRow: fc.Arbitrary<LogRow> = fc.record({
   timeNs: fc.constantFrom(0n, 4_999_999n, 5_000_000n, 7_000_000_000n),

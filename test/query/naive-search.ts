@@ -74,9 +74,17 @@ function isConditionMet(condition: Condition, row: LogRow): boolean {
 }
 
 function isTermMet({ excluded, of }: SearchTerms["alternatives"][number][number], row: LogRow): boolean {
-  const found =
-    of.kind === "matcher" ? isMatcherMet(of, row) : toLower(row.message).includes(toLower(of.text));
-  return found !== excluded;
+  return isContentMet(of, row) !== excluded;
+}
+
+function isContentMet(of: SearchTerms["alternatives"][number][number]["of"], row: LogRow): boolean {
+  if (of.kind === "matcher") return isMatcherMet(of, row);
+  if (of.kind === "terms") return of.alternatives.some((all) => all.every((one) => isTermMet(one, row)));
+  const [message, text] = [toLower(row.message), toLower(of.text)];
+  if (of.kind === "phrase") return message.includes(text);
+  for (let at = message.indexOf(text); at >= 0; at = message.indexOf(text, at + 1))
+    if (at === 0 || !/[\p{L}\p{N}_]$/u.test(message.slice(0, at))) return true;
+  return false;
 }
 
 function isMatcherMet(matcher: Matcher, row: LogRow): boolean {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { Expression, SearchTerms } from "../../../query/index.ts";
 
+type SearchTerm = SearchTerms["alternatives"][number][number];
 type NodeOf<Kind extends Expression["kind"]> = Extract<Expression, { kind: Kind }>;
 type Selector = NodeOf<"selector">;
 type Aggregate = NodeOf<"aggregate">;
@@ -236,24 +237,38 @@ const plainText = fc.oneof(termText, word, identifier, numberText).map(
     parts: characters === "" ? [] : [{ kind: "characters", text: characters }],
   }),
 );
-const term = fc.record({
-  kind: fc.constant("term" as const),
-  excluded: fc.boolean(),
-  of: fc.oneof(
-    fc.record({
-      kind: fc.constant("phrase" as const),
-      text: fc.oneof(termText, word, fc.constantFrom("AND", "OR", "-x", "a=b", "a:b", "logs{", "{}")),
-    }),
-    fc.record({
-      kind: fc.constant("matcher" as const),
-      label: fc.record({ kind: fc.constant("label" as const), name: plainText }),
-      operator: fc.constantFrom(...matcherOperators),
-      value: plainText,
-    }),
-  ),
-});
+const termContent = fc.oneof(
+  fc.record({
+    kind: fc.constant("phrase" as const),
+    text: fc.oneof(
+      termText,
+      word,
+      fc.constantFrom("AND", "OR", "NOT", "-x", "a=b", "a:b", "logs{", "{}", "(", "(a)", "x*", "*"),
+    ),
+  }),
+  fc.record({
+    kind: fc.constant("prefix" as const),
+    text: fc.constantFrom("err", "a.b-c/d", "ü", "NOT", "5"),
+  }),
+  fc.record({
+    kind: fc.constant("matcher" as const),
+    label: fc.record({ kind: fc.constant("label" as const), name: plainText }),
+    operator: fc.constantFrom(...matcherOperators),
+    value: plainText,
+  }),
+);
 
-export const anyTerms: fc.Arbitrary<SearchTerms> = fc.record({
-  kind: fc.constant("terms"),
-  alternatives: fc.array(fc.array(term, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
-});
+export const { terms: anyTerms } = fc.letrec<{ terms: SearchTerms; term: SearchTerm }>((tie) => ({
+  terms: fc.record({
+    kind: fc.constant("terms" as const),
+    alternatives: fc.array(fc.array(tie("term"), { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  }),
+  term: fc.record({
+    kind: fc.constant("term" as const),
+    excluded: fc.boolean(),
+    of: fc.oneof({ depthSize: "small", withCrossShrink: true }, termContent, tie("terms")),
+  }),
+}));
