@@ -242,7 +242,7 @@ export class Catalog {
       visited += listed.length;
     };
     for (const { manifest, parts } of this.#findDays(signal, fromNs, toNs)) {
-      if (visited > visitedKeysMax) return { keys: [...keys], isWhole: false };
+      if (visited > visitedKeysMax || keys.size > listedKeysMax) return { keys: [...keys], isWhole: false };
       add(manifest.attributeKeys);
       isWhole &&= manifest.moreKeys !== true;
       for (const part of parts) {
@@ -310,6 +310,8 @@ interface DayContent {
 
 /** Names in lists of attribute keys that one call visits, the same name on many days included. */
 const visitedKeysMax = 500_000;
+/** Different names that one call lists, some milliseconds of work: each query with an unknown name makes a list. */
+const listedKeysMax = 20_000;
 
 function noPartitions(): SignalPartitions {
   const counts = { rows: 0, unsealedRows: 0, chunks: 0, partitions: 0, bytes: 0 };

@@ -1,5 +1,10 @@
 import { distance } from "fastest-levenshtein";
 
+/** Candidates that a word is compared with: some milliseconds of the query thread. Senders can make any number of names. */
+const candidatesMax = 5_000;
+/** Letters of a word that may be mistyped: comparing takes time in proportion to their square. */
+const lettersMax = 100;
+
 /** The candidate with the least edit distance to a mistyped word, ignoring case; undefined where none is close. */
 export function findClosest(word: string, candidates: Iterable<string>): string | undefined {
   const folded = word.toLowerCase();
@@ -17,12 +22,24 @@ export function findClosest(word: string, candidates: Iterable<string>): string 
 /** The edit distance, but 1 for two words of the same letters in different order. */
 function measureDistance(a: string, b: string): number {
   const letters = (word: string) => [...word].sort().join("");
-  return a !== b && letters(a) === letters(b) ? 1 : distance(a, b);
+  // The sum rules out most words before letters are sorted.
+  const mayBeReordered = a !== b && a.length === b.length && sumOfCodes(a) === sumOfCodes(b);
+  return mayBeReordered && letters(a) === letters(b) ? 1 : distance(a, b);
 }
 
-/** The end of a sentence about an unknown name: `; did you mean "…"?`, or "" where no candidate is close. */
+function sumOfCodes(word: string): number {
+  let sum = 0;
+  for (let i = 0; i < word.length; i++) sum += word.charCodeAt(i);
+  return sum;
+}
+
+/**
+ * The end of a sentence about an unknown name: `; did you mean "…"?`, or "" where none of the first candidates is close.
+ */
 export function suggestName(name: string, candidates: readonly string[]): string {
-  const suggestion = findClosest(name, candidates) ?? findLongerName(name, candidates);
+  if (name.length > lettersMax) return "";
+  const compared = candidates.slice(0, candidatesMax);
+  const suggestion = findClosest(name, compared) ?? findLongerName(name, compared);
   return suggestion === undefined ? "" : `; did you mean ${JSON.stringify(suggestion)}?`;
 }
 

@@ -3,6 +3,7 @@ import type { ExpectedName } from "../plan/series-plan.ts";
 import { rowSignals } from "../text/keywords.ts";
 import { findClosest, suggestName } from "../text/suggestion.ts";
 import type { TimeRangeNs } from "../time/range.ts";
+import { suggestedNamesMax } from "./unknown-names.ts";
 
 /**
  * The most labels of a metric that are searched for an unknown label. A metric with as many or more gets no warning.
@@ -21,13 +22,17 @@ export async function warnOfUnknownMetrics(
 ): Promise<string[]> {
   if (names.length === 0) return [];
   const known = await store.metricNames(range.fromNs, range.toNs, limits);
-  const metrics = [...new Set(known.map(({ name }) => name))];
+  const metrics = new Set(known.map(({ name }) => name));
+  const candidates = [...metrics];
+  let suggested = 0;
+  const suggest = (name: string, among: readonly string[]) =>
+    suggested++ < suggestedNamesMax ? suggestName(name, among) : "";
   const warnings = [...Map.groupBy(names, ({ metric }) => metric!)].map(async ([metric, expected]) => {
-    if (!metrics.includes(metric)) {
+    if (!metrics.has(metric)) {
       const signal = findClosest(metric, rowSignals);
       const suggestion =
         signal === undefined
-          ? suggestName(metric, metrics)
+          ? suggest(metric, candidates)
           : `; ${signal} is a signal: did you mean \`${signal}\`?`;
       return [`no series of that time is of the metric ${JSON.stringify(metric)}${suggestion}`];
     }
@@ -39,9 +44,7 @@ export async function warnOfUnknownMetrics(
     if (keys.length === suggestedLabelsMax) return [];
     return labels
       .filter((label) => !keys.includes(label))
-      .map(
-        (label) => `no series of ${metric} has the label ${JSON.stringify(label)}${suggestName(label, keys)}`,
-      );
+      .map((label) => `no series of ${metric} has the label ${JSON.stringify(label)}${suggest(label, keys)}`);
   });
   return (await Promise.all(warnings)).flat();
 }

@@ -9,6 +9,9 @@ type NamedFields = Pick<SearchPlan, "signal" | "names">;
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
+/** Unknown names of one query for which a similar one is looked for. */
+export const suggestedNamesMax = 5;
+
 /**
  * Makes a warning for each attribute that no stored row of a signal has. Suggests a similar name where there is one.
  */
@@ -18,9 +21,10 @@ export function warnOfUnknownNames(store: KeyStore, plan: NamedFields, range: Ti
   const [missing, known] = findUnknownNames(list, names, range);
   const candidates = [...known, ...Object.keys(columnsBySignal[signal])];
   const row = signal === "traces" ? "span" : "row";
-  return missing.map(
-    (name) => `no ${row} has the attribute ${JSON.stringify(name)}${suggestName(name, candidates)}`,
-  );
+  return missing.map((name, i) => {
+    const suggestion = i < suggestedNamesMax ? suggestName(name, candidates) : "";
+    return `no ${row} has the attribute ${JSON.stringify(name)}${suggestion}`;
+  });
 }
 
 type ListKeys = (range: TimeRangeNs) => { keys: readonly string[]; isWhole: boolean };

@@ -11,10 +11,11 @@ export interface RequestHead {
 
 /**
  * A request with such a header came through a proxy: its sender is not on this machine, whatever the socket says. Every
- * proxy has names of its own, so all names count that begin with `x-` or sound of forwarding.
+ * proxy has names of its own, so all names count that begin with `x-`, sound of forwarding, or say what only a proxy
+ * knows: the user or the certificate of the client.
  */
 const forwardingHeader =
-  /^(?:x-|cf-|fly-|fastly-|akamai-|true-|via$)|forward|proxy|proxied|client-?ip|real-?ip|remote-?(?:addr|ip)|original|cdn/;
+  /^(?:x-|cf-|fly-|fastly-|akamai-|tailscale-|surrogate-|true-|remote-|ssl-|via$)|forward|proxy|proxied|client-?(?:ip|cert)|real-?ip|original|cdn/;
 /** Sent by programs that ask a server directly. */
 const directHeaders: ReadonlySet<string> = new Set(["x-requested-with", "proxy-connection"]);
 

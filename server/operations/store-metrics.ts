@@ -9,7 +9,11 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
   const count = (name: string, help: string, read: (stats: SignalCounts) => number) => {
     metrics.gauge(name, help, () => signals.map((signal) => [{ signal }, read(stats().signals[signal])]));
   };
-  count("svc_store_rows", "Rows in the store, by signal.", ({ rows }) => rows);
+  count(
+    "svc_store_rows",
+    "Rows in the store, by signal. Samples that were sent again count until they are sealed.",
+    ({ rows }) => rows,
+  );
   count(
     "svc_store_unsealed_rows",
     "Rows that are in the journal and in memory, not yet in chunks, by signal.",

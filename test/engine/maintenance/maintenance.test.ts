@@ -123,6 +123,24 @@ describe("retention", () => {
     await store.close();
   });
 
+  test("by size counts the journal as well, up to a quarter of what is kept", async () => {
+    const sized = await openStore({ dir, threads: 1 });
+    for (const day of [0, 1]) await sized.append("logs", rowsOfDay(day, 500));
+    await sized.seal();
+    const { bytes } = sized.stats();
+    await sized.close();
+    const retentionBytes = bytes * 1.1;
+    const store = await openStore({ dir, threads: 1, retentionBytes });
+    expect(store.stats()).toMatchObject({ rows: 1_000, bytes });
+    // Rows that are not sealed stay in the journal.
+    await store.append("logs", rowsOfDay(1, 1_000));
+    expect(store.stats().journalBytes).toBeGreaterThan(retentionBytes / 4);
+    const left = async () => new Set((await messages(store)).map((text) => text.slice(0, 5)));
+    await expect.poll(left, { timeout: 10_000 }).toEqual(new Set(["day 1"]));
+    expect(store.stats().bytes).toBeLessThanOrEqual(retentionBytes * 0.75);
+    await store.close();
+  });
+
   describe("by age, where the clock may be wrong,", () => {
     const daysOfRows = 30;
     const rightMs = firstDayMs + daysOfRows * dayMs;

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
-import { searchLogs } from "../../../query/index.ts";
+import { collectPlanWarnings, planLogs, searchLogs } from "../../../query/index.ts";
+import { canMeasureTurns, longestTurnMs } from "../longest-turn.ts";
 
 const atMs = Date.UTC(2026, 0, 5, 12);
 let dir: string;
@@ -74,3 +75,32 @@ test("no name is warned of where a chunk's header does not list all names", asyn
   await store.seal();
   expect((await warningsFor(...names)).flat()).toEqual([]);
 });
+
+test("a similar name is suggested for the first unknown names alone", async () => {
+  await append(0, 100);
+  const misspelled = Array.from({ length: 8 }, (_, i) => `kez${i}`);
+  const query = `logs{${misspelled.map((name) => `${name}="y"`).join(", ")}}`;
+  const { warnings } = await searchLogs(store, { query, startMs: atMs, endMs: atMs, limit: 1 });
+  expect(warnings).toEqual(
+    misspelled.map((name, i) => {
+      const suggestion =
+        i < 5 ? expect.stringMatching(/; did you mean "key\d"\?$/) : `no row has the attribute "${name}"`;
+      return suggestion;
+    }),
+  );
+});
+
+test.skipIf(!canMeasureTurns)(
+  "many unknown names beside many stored ones keep the thread shortly",
+  async () => {
+    const keys = Array.from({ length: 20_000 }, (_, i) => `attribute-key-${String(i).padStart(20, "x")}`);
+    const unknown = Array.from({ length: 500 }, (_, i) => `attribute-kez-${String(i).padStart(20, "y")}="y"`);
+    const plan = planLogs(`{${unknown.join(", ")}}`);
+    const warn = async () =>
+      collectPlanWarnings({ attributeKeys: () => ({ keys, isWhole: true }) }, plan, { fromNs: 0n, toNs: 1n });
+    expect(await warn()).toHaveLength(500);
+    let ms = await longestTurnMs(warn);
+    for (let again = 0; again < 2 && ms > 100; again++) ms = Math.min(ms, await longestTurnMs(warn));
+    expect(ms).toBeLessThan(100);
+  },
+);

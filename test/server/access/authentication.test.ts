@@ -135,6 +135,11 @@ describe("requests without a token on loopback", () => {
     ["X-Real-IP", "10.0.0.1"],
     ["Via", "1.1 proxy"],
     ["X-Forwarded-Proto", "https"],
+    ["X-Header-Of-A-New-Proxy", "1"],
+    ["Remote-User", "ann"],
+    ["Client-Cert", ":MIIC:"],
+    ["SSL-Client-Verify", "SUCCESS"],
+    ["Tailscale-User-Login", "ann"],
   ])("end where %s shows a proxy", async (name, value) => {
     const headers = { ...asJson, [name]: value };
     const got = await call(server, "/api/v1/query/logs", { headers, body: anyTime });
@@ -160,6 +165,23 @@ describe("requests without a token on loopback", () => {
     });
     expect(got.status).toBe(status);
   });
+
+  test.each(["/", "/health", "/docs", "/openapi.json", "/_license", "/nothing"])(
+    "tell pages of other sites nothing of what %s is",
+    async (path) => {
+      for (const origin of ["https://evil.example", "http://127.0.0.1:1", "null"]) {
+        for (const method of ["GET", "OPTIONS"]) {
+          const response = await fetch(server.url + path, { method, headers: { Origin: origin } });
+          const text = await response.text();
+          expect([path, response.status]).toEqual([path, expect.toSatisfy((status) => status >= 400)]);
+          const names = [...response.headers.keys()];
+          expect(names.filter((name) => /^(?:access-control-|x-elastic)/.test(name))).toEqual([]);
+          expect(response.headers.get("cross-origin-resource-policy")).toBe("same-origin");
+          expect(text).not.toMatch(/You Know, for Search|"version"/);
+        }
+      }
+    },
+  );
 
   test("are answered for a page of the server's own", async () => {
     const got = await call(server, "/api/v1/query/logs", {
