@@ -173,7 +173,10 @@ export class DataFile {
       const isLeaf = level === meta.main.depth;
       for (const number of touched) {
         if (checked.has(number)) continue;
-        this.readPage(meta, number, isLeaf).checkTiling();
+        const page = this.readPage(meta, number, isLeaf);
+        page.checkTiling();
+        // What looks for the key next need not read the page again.
+        this.#keepPage(number, page);
         checked.add(number);
       }
       if (!isLeaf) touched = listTouchedChildren(this.#readCachedPage(meta, touched[0]!, false), key);
@@ -184,9 +187,13 @@ export class DataFile {
     const cached = this.#pages.get(number);
     if (cached?.isLeaf === isLeaf && meta === this.#newest) return cached;
     const page = this.readPage(meta, number, isLeaf);
+    this.#keepPage(number, page);
+    return page;
+  }
+
+  #keepPage(number: number, page: Page): void {
     if (this.#pages.size >= cachedPagesMax) this.#pages.clear();
     this.#pages.set(number, page);
-    return page;
   }
 
   /** Reads a page of a tree from the file, without the cache. Throws Failure "damage". */

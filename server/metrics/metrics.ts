@@ -66,12 +66,14 @@ export class Metrics {
 /** Label sets of one counter: those of rules and routes fit many times over. */
 export const labelSetsMax = 10_000;
 
+const noLabels: Labels = {};
+
 /** A counter with a value for each label set; those that come when there are `labelSetsMax` count as `other`. */
 export class Counter {
   readonly #values = new Map<string, { labels: Labels; value: number }>();
 
-  add(amount = 1, labels: Labels = {}): void {
-    const key = JSON.stringify(labels);
+  add(amount = 1, labels: Labels = noLabels): void {
+    const key = labels === noLabels ? "{}" : JSON.stringify(labels);
     const entry = this.#values.get(key);
     if (entry) entry.value += amount;
     else if (this.#values.size < labelSetsMax) this.#values.set(key, { labels, value: amount });
