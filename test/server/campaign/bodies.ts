@@ -17,6 +17,8 @@ export interface SentBody {
   body: Uint8Array<ArrayBuffer>;
   /** What all of its rows, and no others, have as the attribute `batch`. */
   batch: string;
+  /** Time of its first row. */
+  firstMs: number;
   isAcknowledged: boolean;
 }
 
@@ -113,7 +115,7 @@ export const protocols = makers.length;
 export function makeBody(number: number, firstMs = startMs + number * 10): SentBody {
   const batch = `b${number}`;
   const times = Array.from({ length: rowsPerBody }, (_, i) => firstMs + i);
-  return { ...makers[number % makers.length]!(batch, times), batch, isAcknowledged: false };
+  return { ...makers[number % makers.length]!(batch, times), batch, firstMs, isAcknowledged: false };
 }
 
 /** Sends a body; returns the answer with its text. */

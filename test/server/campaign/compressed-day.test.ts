@@ -67,7 +67,9 @@ test(
       await load.run(runMs / points);
       footprints.push(await measureIdle(child));
       const checked = load.sent.slice(-checkedBodies);
-      lost.push(...findRowFaults(checked, await countBatches(server, nowMs() + hourMs)));
+      const startTime = Math.min(...checked.map(({ firstMs }) => firstMs));
+      const range = { startTime, endTime: Math.floor(nowMs() + hourMs) };
+      lost.push(...findRowFaults(checked, await countBatches(server, range)));
       heard += receiver.received.splice(0).length;
       report(describe(nowMs(), footprints.at(-1)!));
     }
@@ -129,11 +131,14 @@ async function measureIdle(child: ChildProcess): Promise<Footprint> {
   return last;
 }
 
-/** By batch: the rows that are found. */
-async function countBatches(server: Addressed, endTime: number): Promise<Map<string, number>> {
+/** By batch: the rows that are found in a range. An answer holds 10,000 series, and a day has more batches. */
+async function countBatches(
+  server: Addressed,
+  range: { startTime: number; endTime: number },
+): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
-    const found = await countsOf(server, `count(${selector}) by (batch)`, Math.floor(endTime));
+    const found = await countsOf(server, `count(${selector}) by (batch)`, range);
     for (const [batch, count] of found) counts.set(batch, count);
   }
   return counts;

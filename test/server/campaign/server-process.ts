@@ -78,15 +78,15 @@ export function ask(
   return send(server, method, path, { headers: jsonType, body });
 }
 
-/** The one value of each series of a query over all time, by its only label. Throws where it is not answered. */
+/** The one value of each series of a query over a range, by its only label. Throws where it is not answered. */
 export async function countsOf(
   server: Pick<ServerProcess, "url" | "token">,
   query: string,
-  endTime = Date.now() + 86_400_000,
+  { startTime = 0, endTime = Date.now() + 86_400_000 }: { startTime?: number; endTime?: number } = {},
 ): Promise<Map<string, number>> {
   const { status, text } = await ask(server, "POST", "/api/v1/query/timeseries", {
     query,
-    startTime: 0,
+    startTime,
     endTime,
     bucketSize: 3_155_760_000,
   });
