@@ -258,6 +258,6 @@ function completeTerms(before: string): QueryCompletion {
 /** Connectives between terms, and at the beginning what makes the query a structured one. */
 function termWordsAt(base: string, prefix: string): string[] {
   const isFirst = /^[\s(-]*$/.test(base);
-  const words = isFirst ? [...rowSignals, ...aggregations] : ["AND", "OR"];
+  const words = isFirst ? [...rowSignals, ...aggregations] : ["AND", "OR", "NOT"];
   return words.filter((word) => word.startsWith(prefix) && word !== prefix);
 }

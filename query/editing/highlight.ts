@@ -83,7 +83,7 @@ function highlightTerms(text: string): QueryPiece[] {
 
 function piecesOfTerm(found: RegExpExecArray): QueryPiece[] {
   const [whole, minus, field = "", operator = "", value] = found as unknown as string[];
-  if (whole === "AND" || whole === "OR")
+  if (whole === "AND" || whole === "OR" || whole === "NOT")
     return [{ start: found.index, end: found.index + whole.length, kind: "keyword" }];
   const pieces: QueryPiece[] = [];
   let start = found.index;

@@ -45,6 +45,21 @@ export function makePrefixSteps(field: Field, prefix: string): Step[] {
   return [{ kind: "filter", filter }];
 }
 
+/**
+ * The filter for values with a word that begins with a text, ignoring case. The text narrows the rows before the regular
+ * expression looks for the beginning of a word.
+ */
+export function makeWordStartFilter(field: Field, text: string): Filter {
+  const pattern = `(?i)(?:^|[^\\p{L}\\p{N}_])${RE2JS.quote(text)}`;
+  return {
+    kind: "and",
+    of: [
+      { kind: "contains", field, text, ignoreCase: true },
+      { kind: "matches", field, pattern, whole: false },
+    ],
+  };
+}
+
 function makeMatchFilter(field: Field, pattern: string, use: RegexpUse): Filter {
   return { kind: "matches", field, pattern: use.ignoreCase ? `(?i)${pattern}` : pattern, whole: use.whole };
 }

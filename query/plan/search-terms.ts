@@ -1,8 +1,8 @@
-import { RE2JS } from "re2js";
 import type { Filter } from "../../engine/index.ts";
 import type { Phrase, Prefix, SearchTerm, SearchTerms } from "../tree/search-terms.ts";
 import { countCondition, countRegexp, type PlanContext } from "./context.ts";
 import { planMatcher } from "./matcher.ts";
+import { makeWordStartFilter } from "./regexp.ts";
 
 /** The filter of search terms. Throws a QueryError as `planMatcher` does. */
 export function planSearchTerms(node: SearchTerms, context: PlanContext): Filter {
@@ -30,19 +30,10 @@ function planTermContent(of: SearchTerm["of"], context: PlanContext): Filter {
   }
 }
 
-/** The text of the prefix narrows the rows before the regular expression, which looks for the beginning of a word. */
 function planPrefix(node: Prefix, context: PlanContext): Filter {
   countCondition(context, node);
-  const pattern = `(?:^|[^\\p{L}\\p{N}_])${RE2JS.quote(node.text)}`;
-  countRegexp(context, pattern, node);
-  const field = { kind: "message" } as const;
-  return {
-    kind: "and",
-    of: [
-      { kind: "contains", field, text: node.text, ignoreCase: true },
-      { kind: "matches", field, pattern: `(?i)${pattern}`, whole: false },
-    ],
-  };
+  countRegexp(context, node.text, node);
+  return makeWordStartFilter({ kind: "message" }, node.text);
 }
 
 function planPhrase(node: Phrase, context: PlanContext): Filter {
