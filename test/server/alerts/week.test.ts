@@ -5,8 +5,9 @@ import type { AlertEvent } from "../../../server/model/event.ts";
 import { labelsKey, ModelWeek } from "./week/history.ts";
 import type { ModelEvent, ModelFire } from "./week/model.ts";
 import { minute, WeekPlan, weekStartMs } from "./week/plan.ts";
+import { nameOf } from "./week/receivers.ts";
 import { WeekPoints } from "./week/series.ts";
-import { nameOf, WeekWorld } from "./week/world.ts";
+import { WeekWorld } from "./week/world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const size =
@@ -55,11 +56,12 @@ test(`a week of alerts is as the slow model has it, and each message arrives onc
     all.flatMap((alert) => alert.investigated.map(modelFireKey)).sort(),
   );
   expect(world.notifications().filter(({ status }) => status === "waiting")).toEqual([]);
+  const unhealthy = world.receipts.filter(({ events: [event] }) => event?.type === "alertUnhealthy").length;
   const fireCount = all.reduce((sum, { fires }) => sum + fires.length, 0);
   expect(fireCount).toBeGreaterThan(size.alerts * 2);
   console.log(
     `seed ${seed}: ${size.alerts} alerts at first and ${all.length} in all, ${size.hours} h, ${world.journal.length} deeds, ` +
-      `${fireCount} fires, ${world.receipts.length} messages, ${world.givenUp.length} given up`,
+      `${fireCount} fires, ${world.receipts.length} messages, ${unhealthy} of alerts that are not judged, ${world.givenUp.length} given up`,
   );
 });
 
@@ -114,7 +116,7 @@ function compareMessages(
   const lostKeys = new Set(left.map(({ to, event }) => eventKey(to, event, torn)));
   // Of such a fire neither the begin nor the end is told.
   for (const { to, event } of untold.values()) {
-    if (event.type !== "alertResolved") continue;
+    if (!isEnd(event.type)) continue;
     expect(
       receipts.filter((each) => each.to === to && each.events.some((told) => told.fireId === event.fireId)),
     ).toEqual([]);
@@ -128,8 +130,8 @@ function compareMessages(
     contents.set(`${to} ${id}`, content);
     for (const event of told) {
       const one = `${to} ${event.type} ${event.fireId}`;
-      const begin = `${to} alertFired ${event.fireId}`;
-      if (event.type === "alertResolved") expect(keys.has(begin) || lost.has(begin), one).toBe(true);
+      const begin = `${to} ${beginOf(event.type)} ${event.fireId}`;
+      if (isEnd(event.type)) expect(keys.has(begin) || lost.has(begin), one).toBe(true);
       idsOf.set(one, (idsOf.get(one) ?? new Set()).add(id));
       keys.set(one, eventKey(to, event, torn));
     }
@@ -140,6 +142,14 @@ function compareMessages(
   expect([...keys.values()].sort()).toEqual(
     wanted.filter((key) => arrived.has(key) || !lostKeys.has(key)).sort(),
   );
+}
+
+function isEnd(type: AlertEvent["type"]): boolean {
+  return type === "alertResolved" || type === "alertHealthy";
+}
+
+function beginOf(type: AlertEvent["type"]): AlertEvent["type"] {
+  return type === "alertHealthy" || type === "alertUnhealthy" ? "alertUnhealthy" : "alertFired";
 }
 
 function eventKey(to: string, event: AlertEvent, torn: ReadonlySet<number>): string {
@@ -166,7 +176,7 @@ function wantedKeys(event: ModelEvent, torn: ReadonlySet<number>): string[] {
   const atMs = resolvedAtMs ?? firedAtMs;
   const told = actions.filter((action) => {
     if (nameOf(action) === "slack #gone") return false;
-    if (type === "alertFired" || action.type === "pagerDuty") return true;
+    if (!isEnd(type) || action.type === "pagerDuty") return true;
     if (action.type === "slack") return action.slackDestination.notifyOnResolve === true;
     if (action.type === "email") return action.emailDestination.notifyOnResolve === true;
     const { notifyOnResolve, resolvedUuid } = action.webhookDestination;

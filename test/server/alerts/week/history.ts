@@ -1,14 +1,18 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import { ModelAlert, type Surroundings } from "./model.ts";
-import { type Death, type Deed, mayBeSilenced, minute } from "./plan.ts";
+import { type Death, type Deed, type Look, mayBeSilenced, minute, second } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
+import { type Judged, ModelWatch } from "./watch.ts";
 import { ModelWindow } from "./window.ts";
 
 /** A key for labels: they are few and stand in one order here. */
 export function labelsKey(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(labels);
 }
+
+/** A query that takes longer has failed. */
+const queryMsMax = 30 * second;
 
 export class ModelWeek {
   /** Also those that have gone. */
@@ -19,7 +23,12 @@ export class ModelWeek {
   /** By what is asked. */
   readonly #windows = new Map<string, ModelWindow>();
   readonly #configured = new Map<string, AlertDefinition>();
-  readonly #failing = new Set<string>();
+  readonly #failing = new Map<string, "error" | "hang">();
+  readonly #watch = new ModelWatch();
+  /** What came of the last evaluation since the start, by what is asked. */
+  readonly #outcomes = new Map<string, "failed" | "judged">();
+  /** Queries that hang, and when each is given up. */
+  #hanging: { key: string; untilMs: number }[] = [];
   readonly #silences = new Set<string>();
   readonly #gaps: [fromMs: number, toMs: number][] = [];
   #nowMs: number;
@@ -40,7 +49,7 @@ export class ModelWeek {
     return this.#alerts.get(id)!;
   }
 
-  advance({ atMs, deed }: { atMs: number; deed: Deed | Death }): void {
+  advance({ atMs, deed }: { atMs: number; deed: Deed | Death | Look }): void {
     this.#pass(atMs);
     switch (deed.do) {
       case "save":
@@ -52,7 +61,7 @@ export class ModelWeek {
         if (this.#isUp) this.#drop(deed.id);
         break;
       case "fail":
-        this.#failing.add(deed.query);
+        this.#failing.set(deed.query, deed.how);
         break;
       case "mend queries":
         this.#failing.clear();
@@ -77,6 +86,19 @@ export class ModelWeek {
         break;
       case "set the clock":
         this.#setClock(deed.toMs);
+        break;
+      case "looked":
+        if (deed.isStored) this.#watch.look(this.#judged(), atMs);
+        // What is due in the same moment is evaluated behind the look.
+        this.#nowMs = atMs - 1;
+    }
+  }
+
+  *#judged(): Generator<readonly [ModelAlert, Judged]> {
+    for (const alert of this.#alerts.values()) {
+      const outcome = this.#outcomes.get(keyOf(alert));
+      if (outcome === undefined) yield [alert, "unknown"];
+      else yield [alert, outcome === "failed" || alert.hasNoData ? "no" : "yes"];
     }
   }
 
@@ -94,6 +116,9 @@ export class ModelWeek {
   #fallSilent(ms: number): void {
     this.#isUp = false;
     this.#silentSinceMs = ms;
+    this.#outcomes.clear();
+    this.#hanging = [];
+    for (const alert of this.#alerts.values()) alert.hasError = false;
   }
 
   #start(): void {
@@ -146,6 +171,10 @@ export class ModelWeek {
         if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alerts, dueMs);
       }
     }
+    for (const { key, untilMs: failsMs } of this.#hanging) {
+      if (failsMs < untilMs && this.#windows.has(key)) this.#outcomes.set(key, "failed");
+    }
+    this.#hanging = this.#hanging.filter((each) => each.untilMs >= untilMs);
     this.#nowMs = untilMs;
   }
 
@@ -156,7 +185,11 @@ export class ModelWeek {
   /** Alerts that ask the same; a window that nobody looks at any more is gone. */
   #groups(): Map<string, ModelAlert[]> {
     const groups = Map.groupBy(this.#alerts.values(), keyOf);
-    for (const key of this.#windows.keys()) if (!groups.has(key)) this.#windows.delete(key);
+    for (const key of this.#windows.keys()) {
+      if (groups.has(key)) continue;
+      this.#windows.delete(key);
+      this.#outcomes.delete(key);
+    }
     return groups;
   }
 
@@ -180,7 +213,10 @@ export class ModelWeek {
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
-    window.evaluate(alerts, around);
+    const outcome = window.evaluate(alerts, around);
+    const hangs = outcome === "failed" && this.#failing.get(query) === "hang";
+    if (hangs) this.#hanging.push({ key, untilMs: nowMs + queryMsMax });
+    else if (outcome !== "idle") this.#outcomes.set(key, outcome);
   }
 }
 

@@ -41,7 +41,7 @@ export interface ModelTransition {
 /** A fire that is told, or its end. */
 export interface ModelEvent {
   fire: ModelFire;
-  type: "alertFired" | "alertResolved";
+  type: "alertFired" | "alertResolved" | "alertUnhealthy" | "alertHealthy";
   actions: readonly Action[];
   late: boolean;
   resolvedAtMs: number | null;
@@ -92,6 +92,11 @@ export class ModelAlert {
 
   get bucketSize(): number {
     return this.alert.timeseries.expression.svcQLTimeseries.bucketSize;
+  }
+
+  /** Its rules find no data in what they have judged. */
+  get hasNoData(): boolean {
+    return this.#wasJudged && this.state() === "noData";
   }
 
   state(): string {
