@@ -38,7 +38,9 @@ export class ModelWindow {
     const refills = this.throughMs === null || size > this.#read;
     const isNew = refills || headMs > this.throughMs!;
     if (!isNew && !alerts.some((alert) => alert.isUnsettled(this))) return "idle";
-    if ((around.queryFails && isNew) || around.diskIsFull) {
+    // Also where no bucket is new: each reading looks back at those that were judged.
+    const asks = isNew || this.buckets.length > 0;
+    if ((around.queryFails && asks) || around.diskIsFull) {
       for (const alert of alerts) alert.hasError = true;
       return "failed";
     }
