@@ -1,6 +1,7 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
-import { ModelAlert, type Surroundings } from "./model.ts";
+import { tellAgain } from "./again.ts";
+import { ModelAlert, type ModelFire, type Surroundings } from "./model.ts";
 import { type Death, type Deed, type Look, mayBeSilenced, minute, second } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
 import { type Judged, ModelWatch } from "./watch.ts";
@@ -89,6 +90,10 @@ export class ModelWeek {
         break;
       case "looked":
         if (deed.isStored) this.#watch.look(this.#judged(), atMs);
+        for (const alert of this.#alerts.values()) {
+          const isHeld = ({ labels }: ModelFire) => this.#isSilenced(alert, labels);
+          tellAgain(alert, atMs, isHeld, !deed.lost.has(alert.alert.metadata.id));
+        }
         // What is due in the same moment is evaluated behind the look.
         this.#nowMs = atMs - 1;
     }
@@ -100,6 +105,11 @@ export class ModelWeek {
       if (outcome === undefined) yield [alert, "unknown"];
       else yield [alert, outcome === "failed" || alert.hasNoData ? "no" : "yes"];
     }
+  }
+
+  #isSilenced({ alert }: ModelAlert, labels: string): boolean {
+    const isCovered = [...this.#silences].some((name) => labels === labelsKey({ name }));
+    return isCovered && mayBeSilenced(alert.metadata.id);
   }
 
   /** How long the server was away within a time. What the clock jumps over may be jumped over twice. */
@@ -128,6 +138,7 @@ export class ModelWeek {
     this.#seenMs = this.#nowMs;
     for (const id of this.#alerts.keys()) if (!this.#configured.has(id)) this.#drop(id);
     for (const alert of this.#configured.values()) this.#take(alert);
+    for (const alert of this.#alerts.values()) for (const fire of alert.openFires()) fire.heldMs = null;
     this.#evaluateAll();
   }
 
@@ -172,10 +183,16 @@ export class ModelWeek {
       }
     }
     for (const { key, untilMs: failsMs } of this.#hanging) {
-      if (failsMs < untilMs && this.#windows.has(key)) this.#outcomes.set(key, "failed");
+      if (failsMs < untilMs) this.#fail(key);
     }
     this.#hanging = this.#hanging.filter((each) => each.untilMs >= untilMs);
     this.#nowMs = untilMs;
+  }
+
+  #fail(key: string): void {
+    const alerts = this.#groups().get(key) ?? [];
+    for (const alert of alerts) alert.hasError = true;
+    if (alerts.length > 0) this.#outcomes.set(key, "failed");
   }
 
   #evaluateAll(): void {
@@ -207,16 +224,15 @@ export class ModelWeek {
       })),
       isPlain: query.startsWith("plain"),
       isLost: (ms, widthMs) => this.#downMs(ms, ms + widthMs) > widthMs / 20,
-      isSilenced: (alert, labels) =>
-        mayBeSilenced(alert.alert.metadata.id) &&
-        [...this.#silences].some((name) => labels === labelsKey({ name })),
+      isSilenced: (alert, labels) => this.#isSilenced(alert, labels),
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
     const outcome = window.evaluate(alerts, around);
     const hangs = outcome === "failed" && this.#failing.get(query) === "hang";
     if (hangs) this.#hanging.push({ key, untilMs: nowMs + queryMsMax });
-    else if (outcome !== "idle") this.#outcomes.set(key, outcome);
+    else if (outcome === "failed") this.#fail(key);
+    else if (outcome === "judged") this.#outcomes.set(key, outcome);
   }
 }
 

@@ -30,10 +30,13 @@ export type Deed =
 /** A stop, a kill or a death in a write, and when the server said last that it was alive. */
 export type Death = { do: "fell silent"; aliveMs: number };
 
-/** A look at the alerts that are not judged. Not stored: it is as though it had not been. */
+/** A look at the alerts that are not judged, and at the fires that go on. */
 export interface Look {
   do: "looked";
+  /** False: what was seen of alerts that are not judged could not be stored. It is as though it had not been seen. */
   isStored: boolean;
+  /** Alerts of which messages about fires that go on could not be stored. */
+  lost: Set<string>;
 }
 
 export interface Step {
@@ -244,7 +247,9 @@ export class WeekPlan {
     const withRules = (evaluationRules: EvaluationRule[]): AlertDefinition => {
       return { ...alert, timeseries: { ...timeseries, evaluationRules } };
     };
-    switch (random.below(8)) {
+    switch (random.below(9)) {
+      case 8:
+        return withRules(rules.with(place, { ...without(rules[place]!), ...repeat(random) }));
       case 7:
         return { ...alert, ...unhealthyAfter(random) };
       case 0:
@@ -294,6 +299,10 @@ function expressionOf(query: string, random: Random) {
   return { svcQLTimeseries: { query, bucketSize: random.pick([60, 60, 60, 120, 300]) } };
 }
 
+function without({ repeatSeconds: _, ...rule }: EvaluationRule): EvaluationRule {
+  return rule;
+}
+
 function unhealthyAfter(random: Random): { unhealthyAfterSeconds?: number } {
   const seconds = random.pick([undefined, undefined, 0, 45, 617, 3_600]);
   return seconds === undefined ? {} : { unhealthyAfterSeconds: seconds };
@@ -318,7 +327,14 @@ function anyRule(random: Random, name: string, actions: readonly Action[]): Eval
       },
     },
     actions: drawn(random, actions),
+    ...repeat(random),
   };
+}
+
+/** Whole minutes: so that no message of a look waits when a silence begins, late in a minute. */
+function repeat(random: Random): { repeatSeconds?: number } {
+  const seconds = random.pick([undefined, undefined, undefined, 300, 1_200, 3_600]);
+  return seconds === undefined ? {} : { repeatSeconds: seconds };
 }
 
 /** Values are whole numbers from 0 to 10. */

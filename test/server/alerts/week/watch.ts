@@ -55,6 +55,7 @@ function tell(
   const fire: ModelFire = {
     ...{ alertId: alert.alert.metadata.id, rule: "", labels: "{}", firedAtMs: sinceMs },
     ...{ resolvedAtMs, reason: null, told: "yes", noticed: true, actions },
+    ...{ repeatSeconds: undefined, repeats: new Map(), heldMs: null },
   };
   alert.events.push({ fire, type, actions, late: false, resolvedAtMs, reason: null });
 }

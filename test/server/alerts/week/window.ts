@@ -40,10 +40,7 @@ export class ModelWindow {
     if (!isNew && !alerts.some((alert) => alert.isUnsettled(this))) return "idle";
     // Also where no bucket is new: each reading looks back at those that were judged.
     const asks = isNew || this.buckets.length > 0;
-    if ((around.queryFails && asks) || around.diskIsFull) {
-      for (const alert of alerts) alert.hasError = true;
-      return "failed";
-    }
+    if ((around.queryFails && asks) || around.diskIsFull) return "failed";
     const wasMs = this.throughMs ?? headMs - widthMs;
     const fromMs = alerts.map((alert) => (alert.isFresh ? headMs - widthMs : wasMs));
     if (this.throughMs === null) {

@@ -2,7 +2,6 @@
 import { expect, vi } from "vitest";
 import { Evaluator } from "../../../../server/alerts/evaluator.ts";
 import type { SeriesRequest } from "../../../../server/alerts/evaluator-options.ts";
-import { HealthWatch, type WatchedAlert } from "../../../../server/alerts/health-watch.ts";
 import { InvestigationRequests } from "../../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../../server/alerts/state/read-series.ts";
@@ -23,11 +22,10 @@ import {
   weekStartMs,
 } from "./plan.ts";
 import { nameOf } from "./receivers.ts";
+import { lookEveryMs, Rounds } from "./rounds.ts";
 import type { WeekPoints } from "./series.ts";
 
 const delayMs = 30 * second;
-/** How often alerts are looked through for those that are not judged. */
-const lookEveryMs = 5 * second;
 /** A query that takes longer has failed. */
 const queryMsMax = 30 * second;
 
@@ -83,10 +81,9 @@ export class WeekWorld {
   #process: Process | null = null;
   #evaluator!: Evaluator;
   #outbox!: Outbox;
-  #health!: HealthWatch;
-  /** Time that has passed, whatever the clock says; and when alerts that are not judged were looked for last. */
+  #rounds!: Rounds;
+  /** Time that has passed, whatever the clock says. */
   #elapsedMs = 0;
-  #lookedMs = 0;
   /** When queries that hang are given up. */
   #hangsUntilMs: number[] = [];
 
@@ -104,7 +101,7 @@ export class WeekWorld {
 
   /** Until nothing waits to be sent any more. */
   async drain(): Promise<void> {
-    await this.#health.close();
+    await this.#rounds.close();
     while (this.#outbox.nextDueMs() < Number.POSITIVE_INFINITY) {
       this.#pass(Math.max(1, this.#outbox.nextDueMs() - this.nowMs));
       void this.#outbox.sendDue();
@@ -175,7 +172,7 @@ export class WeekWorld {
     }
     this.#seeFires();
     if (what === "stop") {
-      await this.#health.close();
+      await this.#rounds.close();
       await this.#evaluator.close();
     }
     this.#die();
@@ -242,40 +239,16 @@ export class WeekWorld {
     });
     for (const alert of this.alerts.values()) await this.#evaluator.upsert(alert);
     await this.#evaluator.begin();
-    this.#lookedMs = this.#elapsedMs;
-    this.#health = new HealthWatch({
-      ...{ state: this.#watched(state), now, log, outbox: this.#outbox },
-      alerts: () => this.#noteLook(),
+    this.#rounds = new Rounds({
+      ...{ state, now, log, silencedBy, evaluator: this.#evaluator, outbox: this.#outbox },
       actionsFor: (_event, own) => [...own],
+      routeOf: () => undefined,
+      elapsed: () => this.#elapsedMs,
+      isFull: () => this.disk.isFull,
+      fate: () => this.#fate,
+      onLook: (deed) => this.journal.push({ atMs: this.nowMs, deed }),
     });
-    this.#health.run();
-  }
-
-  /** A look at alerts that are not judged: every 5 s, whatever else happens. */
-  #noteLook(): Iterable<WatchedAlert> {
-    expect(this.#elapsedMs - this.#lookedMs).toBeLessThanOrEqual(lookEveryMs);
-    this.#lookedMs = this.#elapsedMs;
-    this.journal.push({ atMs: this.nowMs, deed: { do: "looked", isStored: true } });
-    return this.#evaluator.watched();
-  }
-
-  /** Notes where a look could not store what it saw: then it is as though it had not been. */
-  #watched(state: Process): Process {
-    const write: Process["write"] = (changes) => {
-      const wasAlive = state.isAlive;
-      const look = this.journal.findLast(({ deed }) => deed.do === "looked")!;
-      const writing = state.write(changes);
-      const isStored = state.isAlive ? !this.disk.isFull : wasAlive && this.#fate === "dies after";
-      look.deed = { do: "looked", isStored };
-      return writing;
-    };
-    return new Proxy(state, {
-      get: (_, name) => {
-        if (name === "write") return write;
-        const value = Reflect.get(state, name, state);
-        return typeof value === "function" ? value.bind(state) : value;
-      },
-    });
+    this.#rounds.run();
   }
 
   async #runUntil(atMs: number): Promise<void> {
@@ -293,7 +266,7 @@ export class WeekWorld {
       nextMs = Math.min(nextMs, dueMs);
     }
     if (this.#process === null) return nextMs;
-    for (const dueMs of [this.#lookedMs + lookEveryMs, ...this.#hangsUntilMs]) {
+    for (const dueMs of [this.#rounds.lookedMs + lookEveryMs, ...this.#hangsUntilMs]) {
       if (dueMs > this.#elapsedMs) nextMs = Math.min(nextMs, this.nowMs + dueMs - this.#elapsedMs);
     }
     for (const dueMs of [this.#evaluator.nextDueMs(), this.#outbox.nextDueMs()]) {
@@ -309,6 +282,11 @@ export class WeekWorld {
   }
 
   async #tick(): Promise<void> {
+    // What a look finds is stored before anything else is done in the same moment.
+    if (this.#process !== null && this.#rounds.lookedMs === this.#elapsedMs) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!this.#process.isAlive) this.#die();
+    }
     for (let rounds = 0; rounds < roundsMax && this.#process !== null; rounds++) {
       void this.#evaluator.evaluateDue();
       void this.#outbox.sendDue();
@@ -335,7 +313,7 @@ export class WeekWorld {
     this.journal.push({ atMs: this.nowMs, deed: { do: "fell silent", aliveMs } });
     this.#process!.kill();
     this.#process = null;
-    void this.#health.close();
+    void this.#rounds.close();
   }
 
   #answer(asked: SeriesRequest): Promise<readonly ReadSeries[]> {
