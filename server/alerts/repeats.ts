@@ -30,6 +30,11 @@ const lookEveryMs = 5_000;
 export class Repeats {
   readonly #options: RepeatsOptions;
   readonly #task: PeriodicTask;
+  /**
+   * When each open fire was held back or not told last, or seen for the first time since the start. Messages that were
+   * due before are not made up for.
+   */
+  #heldMs = new Map<string, number>();
 
   constructor(options: RepeatsOptions) {
     this.#options = options;
@@ -50,8 +55,20 @@ export class Repeats {
 
   /** Stores the messages that are due. Those that were missed, as during a stop, are not made up for. */
   async sendDue(): Promise<void> {
+    this.#noteHeld();
     const due = this.#findDue().map(({ alertId }) => alertId);
     for (const alertId of new Set(due)) await this.#options.inAlertTurn(alertId, () => this.#repeat(alertId));
+  }
+
+  #noteHeld(): void {
+    const { records, silencedBy, now } = this.#options;
+    const open = [...records.openFires()];
+    const nowMs = now();
+    const isHeld = (fire: Fire) =>
+      fire.told !== "yes" ||
+      !this.#heldMs.has(fire.id) ||
+      (this.#dueOf(fire).length > 0 && silencedBy(fire, () => open) !== undefined);
+    this.#heldMs = new Map(open.map((fire) => [fire.id, isHeld(fire) ? nowMs : this.#heldMs.get(fire.id)!]));
   }
 
   #findDue(): Fire[] {
@@ -93,7 +110,8 @@ export class Repeats {
     if (seconds === undefined) return undefined;
     const repeat = Math.floor((nowMs - fire.firedAtMs) / (seconds * 1_000));
     const sent = fire.repeats?.[destinationKey(action)] ?? 0;
-    return repeat > sent ? { action, repeat } : undefined;
+    const isHeld = fire.firedAtMs + repeat * seconds * 1_000 < (this.#heldMs.get(fire.id) ?? nowMs);
+    return repeat > sent && !isHeld ? { action, repeat } : undefined;
   }
 
   #secondsOf({ repeatSeconds }: Fire, { routeId }: RoutedAction): number | undefined {

@@ -5,8 +5,9 @@ import type { AlertEvent } from "../../../server/model/event.ts";
 import { labelsKey, ModelWeek } from "./week/history.ts";
 import type { ModelEvent, ModelFire } from "./week/model.ts";
 import { minute, WeekPlan, weekStartMs } from "./week/plan.ts";
+import { nameOf } from "./week/receivers.ts";
 import { WeekPoints } from "./week/series.ts";
-import { nameOf, WeekWorld } from "./week/world.ts";
+import { WeekWorld } from "./week/world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const size =
@@ -55,11 +56,13 @@ test(`a week of alerts is as the slow model has it, and each message arrives onc
     all.flatMap((alert) => alert.investigated.map(modelFireKey)).sort(),
   );
   expect(world.notifications().filter(({ status }) => status === "waiting")).toEqual([]);
+  const unhealthy = world.receipts.filter(({ events: [event] }) => event?.type === "alertUnhealthy").length;
+  const again = world.receipts.filter(({ events: [event] }) => event?.repeat !== undefined).length;
   const fireCount = all.reduce((sum, { fires }) => sum + fires.length, 0);
   expect(fireCount).toBeGreaterThan(size.alerts * 2);
   console.log(
     `seed ${seed}: ${size.alerts} alerts at first and ${all.length} in all, ${size.hours} h, ${world.journal.length} deeds, ` +
-      `${fireCount} fires, ${world.receipts.length} messages, ${world.givenUp.length} given up`,
+      `${fireCount} fires, ${world.receipts.length} messages, ${unhealthy} of alerts that are not judged, ${again} of fires that go on, ${world.givenUp.length} given up`,
   );
 });
 
@@ -109,12 +112,14 @@ function compareMessages(
   events: readonly ModelEvent[],
   torn: ReadonlySet<number>,
 ) {
-  const lost = new Set(givenUp.map(({ to, event }) => `${to} ${event.type} ${event.fireId}`));
+  const lost = new Set(
+    givenUp.map(({ to, event }) => `${to} ${event.type} ${event.fireId} ${event.repeat ?? ""}`),
+  );
   const left = [...givenUp, ...untold.values()];
   const lostKeys = new Set(left.map(({ to, event }) => eventKey(to, event, torn)));
   // Of such a fire neither the begin nor the end is told.
   for (const { to, event } of untold.values()) {
-    if (event.type !== "alertResolved") continue;
+    if (!isEnd(event.type)) continue;
     expect(
       receipts.filter((each) => each.to === to && each.events.some((told) => told.fireId === event.fireId)),
     ).toEqual([]);
@@ -122,14 +127,17 @@ function compareMessages(
   const contents = new Map<string, string>();
   const idsOf = new Map<string, Set<string>>();
   const keys = new Map<string, string>();
+  const ended = new Set<string>();
   for (const { to, id, events: told } of receipts) {
     const content = JSON.stringify(told.map((event) => event.id).sort());
     expect(contents.get(`${to} ${id}`) ?? content, "the same id for the same message").toBe(content);
     contents.set(`${to} ${id}`, content);
     for (const event of told) {
-      const one = `${to} ${event.type} ${event.fireId}`;
-      const begin = `${to} alertFired ${event.fireId}`;
-      if (event.type === "alertResolved") expect(keys.has(begin) || lost.has(begin), one).toBe(true);
+      const one = `${to} ${event.type} ${event.fireId} ${event.repeat ?? ""}`;
+      const begin = `${to} ${beginOf(event.type)} ${event.fireId} `;
+      if (one !== begin) expect(keys.has(begin) || lost.has(begin), one).toBe(true);
+      if (isEnd(event.type)) ended.add(begin);
+      else if (!keys.has(one)) expect(ended.has(begin), one).toBe(false);
       idsOf.set(one, (idsOf.get(one) ?? new Set()).add(id));
       keys.set(one, eventKey(to, event, torn));
     }
@@ -142,8 +150,17 @@ function compareMessages(
   );
 }
 
+function isEnd(type: AlertEvent["type"]): boolean {
+  return type === "alertResolved" || type === "alertHealthy";
+}
+
+function beginOf(type: AlertEvent["type"]): AlertEvent["type"] {
+  return type === "alertHealthy" || type === "alertUnhealthy" ? "alertUnhealthy" : "alertFired";
+}
+
 function eventKey(to: string, event: AlertEvent, torn: ReadonlySet<number>): string {
   const { alertId, rule, labels, firedAtMs, type, resolvedAtMs = null, reason = null, late } = event;
+  const { repeat = null } = event;
   const labelled = labelsKey(labels);
   const atMs = resolvedAtMs ?? firedAtMs;
   return JSON.stringify([
@@ -155,18 +172,19 @@ function eventKey(to: string, event: AlertEvent, torn: ReadonlySet<number>): str
     firedAtMs,
     resolvedAtMs,
     reason,
+    repeat,
     !torn.has(atMs) && late,
   ]);
 }
 
 /** Those that want to hear of it: the end by their own wish, and PagerDuty always. Nothing reaches a channel that is gone. */
 function wantedKeys(event: ModelEvent, torn: ReadonlySet<number>): string[] {
-  const { fire, type, actions, late, resolvedAtMs, reason } = event;
+  const { fire, type, actions, late, resolvedAtMs, reason, repeat = null } = event;
   const { alertId, rule, labels, firedAtMs } = fire;
   const atMs = resolvedAtMs ?? firedAtMs;
   const told = actions.filter((action) => {
     if (nameOf(action) === "slack #gone") return false;
-    if (type === "alertFired" || action.type === "pagerDuty") return true;
+    if (!isEnd(type) || action.type === "pagerDuty") return true;
     if (action.type === "slack") return action.slackDestination.notifyOnResolve === true;
     if (action.type === "email") return action.emailDestination.notifyOnResolve === true;
     const { notifyOnResolve, resolvedUuid } = action.webhookDestination;
@@ -174,7 +192,7 @@ function wantedKeys(event: ModelEvent, torn: ReadonlySet<number>): string[] {
   });
   return told.map((action) =>
     JSON.stringify([
-      ...[nameOf(action), type, alertId, rule, labels, firedAtMs, resolvedAtMs, reason],
+      ...[nameOf(action), type, alertId, rule, labels, firedAtMs, resolvedAtMs, reason, repeat],
       !torn.has(atMs) && late,
     ]),
   );

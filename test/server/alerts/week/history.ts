@@ -1,14 +1,19 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
-import { ModelAlert, type Surroundings } from "./model.ts";
-import { type Death, type Deed, mayBeSilenced, minute } from "./plan.ts";
+import { tellAgain } from "./again.ts";
+import { ModelAlert, type ModelFire, type Surroundings } from "./model.ts";
+import { type Death, type Deed, type Look, mayBeSilenced, minute, second } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
+import { type Judged, ModelWatch } from "./watch.ts";
 import { ModelWindow } from "./window.ts";
 
 /** A key for labels: they are few and stand in one order here. */
 export function labelsKey(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(labels);
 }
+
+/** A query that takes longer has failed. */
+const queryMsMax = 30 * second;
 
 export class ModelWeek {
   /** Also those that have gone. */
@@ -19,7 +24,12 @@ export class ModelWeek {
   /** By what is asked. */
   readonly #windows = new Map<string, ModelWindow>();
   readonly #configured = new Map<string, AlertDefinition>();
-  readonly #failing = new Set<string>();
+  readonly #failing = new Map<string, "error" | "hang">();
+  readonly #watch = new ModelWatch();
+  /** What came of the last evaluation since the start, by what is asked. */
+  readonly #outcomes = new Map<string, "failed" | "judged">();
+  /** Queries that hang, and when each is given up. */
+  #hanging: { key: string; untilMs: number }[] = [];
   readonly #silences = new Set<string>();
   readonly #gaps: [fromMs: number, toMs: number][] = [];
   #nowMs: number;
@@ -40,7 +50,7 @@ export class ModelWeek {
     return this.#alerts.get(id)!;
   }
 
-  advance({ atMs, deed }: { atMs: number; deed: Deed | Death }): void {
+  advance({ atMs, deed }: { atMs: number; deed: Deed | Death | Look }): void {
     this.#pass(atMs);
     switch (deed.do) {
       case "save":
@@ -52,7 +62,7 @@ export class ModelWeek {
         if (this.#isUp) this.#drop(deed.id);
         break;
       case "fail":
-        this.#failing.add(deed.query);
+        this.#failing.set(deed.query, deed.how);
         break;
       case "mend queries":
         this.#failing.clear();
@@ -77,7 +87,29 @@ export class ModelWeek {
         break;
       case "set the clock":
         this.#setClock(deed.toMs);
+        break;
+      case "looked":
+        if (deed.isStored) this.#watch.look(this.#judged(), atMs);
+        for (const alert of this.#alerts.values()) {
+          const isHeld = ({ labels }: ModelFire) => this.#isSilenced(alert, labels);
+          tellAgain(alert, atMs, isHeld, !deed.lost.has(alert.alert.metadata.id));
+        }
+        // What is due in the same moment is evaluated behind the look.
+        this.#nowMs = atMs - 1;
     }
+  }
+
+  *#judged(): Generator<readonly [ModelAlert, Judged]> {
+    for (const alert of this.#alerts.values()) {
+      const outcome = this.#outcomes.get(keyOf(alert));
+      if (outcome === undefined) yield [alert, "unknown"];
+      else yield [alert, outcome === "failed" || alert.hasNoData ? "no" : "yes"];
+    }
+  }
+
+  #isSilenced({ alert }: ModelAlert, labels: string): boolean {
+    const isCovered = [...this.#silences].some((name) => labels === labelsKey({ name }));
+    return isCovered && mayBeSilenced(alert.metadata.id);
   }
 
   /** How long the server was away within a time. What the clock jumps over may be jumped over twice. */
@@ -94,6 +126,9 @@ export class ModelWeek {
   #fallSilent(ms: number): void {
     this.#isUp = false;
     this.#silentSinceMs = ms;
+    this.#outcomes.clear();
+    this.#hanging = [];
+    for (const alert of this.#alerts.values()) alert.hasError = false;
   }
 
   #start(): void {
@@ -103,6 +138,7 @@ export class ModelWeek {
     this.#seenMs = this.#nowMs;
     for (const id of this.#alerts.keys()) if (!this.#configured.has(id)) this.#drop(id);
     for (const alert of this.#configured.values()) this.#take(alert);
+    for (const alert of this.#alerts.values()) for (const fire of alert.openFires()) fire.heldMs = null;
     this.#evaluateAll();
   }
 
@@ -146,7 +182,17 @@ export class ModelWeek {
         if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alerts, dueMs);
       }
     }
+    for (const { key, untilMs: failsMs } of this.#hanging) {
+      if (failsMs < untilMs) this.#fail(key);
+    }
+    this.#hanging = this.#hanging.filter((each) => each.untilMs >= untilMs);
     this.#nowMs = untilMs;
+  }
+
+  #fail(key: string): void {
+    const alerts = this.#groups().get(key) ?? [];
+    for (const alert of alerts) alert.hasError = true;
+    if (alerts.length > 0) this.#outcomes.set(key, "failed");
   }
 
   #evaluateAll(): void {
@@ -156,7 +202,11 @@ export class ModelWeek {
   /** Alerts that ask the same; a window that nobody looks at any more is gone. */
   #groups(): Map<string, ModelAlert[]> {
     const groups = Map.groupBy(this.#alerts.values(), keyOf);
-    for (const key of this.#windows.keys()) if (!groups.has(key)) this.#windows.delete(key);
+    for (const key of this.#windows.keys()) {
+      if (groups.has(key)) continue;
+      this.#windows.delete(key);
+      this.#outcomes.delete(key);
+    }
     return groups;
   }
 
@@ -174,13 +224,15 @@ export class ModelWeek {
       })),
       isPlain: query.startsWith("plain"),
       isLost: (ms, widthMs) => this.#downMs(ms, ms + widthMs) > widthMs / 20,
-      isSilenced: (alert, labels) =>
-        mayBeSilenced(alert.alert.metadata.id) &&
-        [...this.#silences].some((name) => labels === labelsKey({ name })),
+      isSilenced: (alert, labels) => this.#isSilenced(alert, labels),
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
-    window.evaluate(alerts, around);
+    const outcome = window.evaluate(alerts, around);
+    const hangs = outcome === "failed" && this.#failing.get(query) === "hang";
+    if (hangs) this.#hanging.push({ key, untilMs: nowMs + queryMsMax });
+    else if (outcome === "failed") this.#fail(key);
+    else if (outcome === "judged") this.#outcomes.set(key, outcome);
   }
 }
 

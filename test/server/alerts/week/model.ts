@@ -27,6 +27,12 @@ export interface ModelFire {
   told: "no" | "yes" | "unseen";
   noticed: boolean;
   actions: readonly Action[];
+  /** As the rule had it when the fire began. */
+  repeatSeconds: number | undefined;
+  /** The number of the last message about its going on, by destination. */
+  repeats: Map<string, number>;
+  /** Up to then it was kept back, or not known yet; null: not seen since the start. */
+  heldMs: number | null;
 }
 
 export interface ModelTransition {
@@ -41,11 +47,13 @@ export interface ModelTransition {
 /** A fire that is told, or its end. */
 export interface ModelEvent {
   fire: ModelFire;
-  type: "alertFired" | "alertResolved";
+  type: "alertFired" | "alertResolved" | "alertUnhealthy" | "alertHealthy";
   actions: readonly Action[];
   late: boolean;
   resolvedAtMs: number | null;
   reason: string | null;
+  /** Of a message that it goes on. */
+  repeat?: number;
 }
 
 /** What a query sees of the world at one time. */
@@ -92,6 +100,11 @@ export class ModelAlert {
 
   get bucketSize(): number {
     return this.alert.timeseries.expression.svcQLTimeseries.bucketSize;
+  }
+
+  /** Its rules find no data in what they have judged. */
+  get hasNoData(): boolean {
+    return this.#wasJudged && this.state() === "noData";
   }
 
   state(): string {
@@ -221,7 +234,7 @@ export class ModelAlert {
       this.transitions.push({ rule: rule.name, labels, from, to: state, atMs, decided: [ms, value] });
     }
     let fire = before?.fire ?? null;
-    if (state === "firing") fire ??= this.#open(rule.name, labels, atMs);
+    if (state === "firing") fire ??= this.#open(rule, labels, atMs);
     if (state === "ok" && fire !== null) {
       this.#endFire(fire, atMs, "recovered");
       fire = null;
@@ -239,9 +252,10 @@ export class ModelAlert {
     this.#instances.delete(labels);
   }
 
-  #open(rule: string, labels: string, firedAtMs: number): ModelFire {
+  #open({ name, repeatSeconds }: EvaluationRule, labels: string, firedAtMs: number): ModelFire {
     const fire: ModelFire = {
-      ...{ alertId: this.alert.metadata.id, rule, labels, firedAtMs },
+      ...{ alertId: this.alert.metadata.id, rule: name, labels, firedAtMs, repeatSeconds },
+      ...{ repeats: new Map(), heldMs: null },
       ...{ resolvedAtMs: null, reason: null, told: "no", noticed: false, actions: [] },
     };
     this.fires.push(fire);
@@ -281,6 +295,12 @@ export class ModelAlert {
         this.#tell("alertFired", fire, isLate(fire.firedAtMs, around.nowMs));
       }
     }
+  }
+
+  openFires(): ModelFire[] {
+    return [...this.#instances.values()].flatMap(({ rules }) =>
+      [...rules.values()].flatMap(({ fire }) => fire ?? []),
+    );
   }
 
   #notice(fire: ModelFire): void {

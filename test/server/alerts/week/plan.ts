@@ -30,6 +30,15 @@ export type Deed =
 /** A stop, a kill or a death in a write, and when the server said last that it was alive. */
 export type Death = { do: "fell silent"; aliveMs: number };
 
+/** A look at the alerts that are not judged, and at the fires that go on. */
+export interface Look {
+  do: "looked";
+  /** False: what was seen of alerts that are not judged could not be stored. It is as though it had not been seen. */
+  isStored: boolean;
+  /** Alerts of which messages about fires that go on could not be stored. */
+  lost: Set<string>;
+}
+
 export interface Step {
   /** By the clock of the server, which may go back. */
   atMs: number;
@@ -175,6 +184,8 @@ export class WeekPlan {
 
   #setClock(): void {
     const random = this.#random;
+    // When a query that hangs gives up could not be told by a clock that is set meanwhile.
+    if ([...this.#failing.values()].includes("hang")) return;
     const isCalm = this.#failing.size === 0 && this.#nowMs - this.#lastDownMs > 3 * hour;
     const minutes = random.pick([2, 15, -2, -3, ...(isCalm ? [-45] : [])]);
     const fromMs = this.#nowMs;
@@ -236,7 +247,11 @@ export class WeekPlan {
     const withRules = (evaluationRules: EvaluationRule[]): AlertDefinition => {
       return { ...alert, timeseries: { ...timeseries, evaluationRules } };
     };
-    switch (random.below(7)) {
+    switch (random.below(9)) {
+      case 8:
+        return withRules(rules.with(place, { ...without(rules[place]!), ...repeat(random) }));
+      case 7:
+        return { ...alert, ...unhealthyAfter(random) };
       case 0:
         return { ...alert, metadata: { ...metadata, name: `renamed ${this.#names++}` } };
       case 1:
@@ -264,6 +279,7 @@ export class WeekPlan {
     return {
       metadata: { id, name: id },
       investigateOnFire: random.oneIn(2),
+      ...unhealthyAfter(random),
       timeseries: { expression: expressionOf(query, random), evaluationRules: rules },
     };
   }
@@ -281,6 +297,15 @@ export function mayBeSilenced(alertId: string): boolean {
 
 function expressionOf(query: string, random: Random) {
   return { svcQLTimeseries: { query, bucketSize: random.pick([60, 60, 60, 120, 300]) } };
+}
+
+function without({ repeatSeconds: _, ...rule }: EvaluationRule): EvaluationRule {
+  return rule;
+}
+
+function unhealthyAfter(random: Random): { unhealthyAfterSeconds?: number } {
+  const seconds = random.pick([undefined, undefined, 0, 45, 617, 3_600]);
+  return seconds === undefined ? {} : { unhealthyAfterSeconds: seconds };
 }
 
 function drawn(random: Random, actions: readonly Action[]): Action[] {
@@ -302,7 +327,14 @@ function anyRule(random: Random, name: string, actions: readonly Action[]): Eval
       },
     },
     actions: drawn(random, actions),
+    ...repeat(random),
   };
+}
+
+/** Whole minutes: so that no message of a look waits when a silence begins, late in a minute. */
+function repeat(random: Random): { repeatSeconds?: number } {
+  const seconds = random.pick([undefined, undefined, undefined, 300, 1_200, 3_600]);
+  return seconds === undefined ? {} : { repeatSeconds: seconds };
 }
 
 /** Values are whole numbers from 0 to 10. */

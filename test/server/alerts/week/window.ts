@@ -28,8 +28,8 @@ export class ModelWindow {
     return [...this.#cells.keys()];
   }
 
-  /** One time at which the query is looked at; all alerts have it. */
-  evaluate(alerts: readonly ModelAlert[], around: Surroundings): void {
+  /** One time at which the query is looked at; all alerts have it. Idle: there was nothing to look at. */
+  evaluate(alerts: readonly ModelAlert[], around: Surroundings): "idle" | "failed" | "judged" {
     const widthMs = alerts[0]!.bucketSize * second;
     const gridMs = Math.floor((around.nowMs - around.behindMs) / minute) * minute;
     const headMs = Math.floor(gridMs / widthMs) * widthMs;
@@ -37,9 +37,10 @@ export class ModelWindow {
     const size = Math.max(...alerts.map((alert) => alert.windowSize()));
     const refills = this.throughMs === null || size > this.#read;
     const isNew = refills || headMs > this.throughMs!;
-    if (!isNew && !alerts.some((alert) => alert.isUnsettled(this))) return;
-    if (around.queryFails && isNew) for (const alert of alerts) alert.hasError = true;
-    if ((around.queryFails && isNew) || around.diskIsFull) return;
+    if (!isNew && !alerts.some((alert) => alert.isUnsettled(this))) return "idle";
+    // Also where no bucket is new: each reading looks back at those that were judged.
+    const asks = isNew || this.buckets.length > 0;
+    if ((around.queryFails && asks) || around.diskIsFull) return "failed";
     const wasMs = this.throughMs ?? headMs - widthMs;
     const fromMs = alerts.map((alert) => (alert.isFresh ? headMs - widthMs : wasMs));
     if (this.throughMs === null) {
@@ -61,6 +62,7 @@ export class ModelWindow {
     }
     this.throughMs = toMs;
     for (const alert of alerts) alert.evaluated(this, around);
+    return "judged";
   }
 
   /** All begins anew; what alerts remember of instances stays. */

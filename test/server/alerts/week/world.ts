@@ -6,14 +6,14 @@ import { InvestigationRequests } from "../../../../server/alerts/investigation-r
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../../server/alerts/state/read-series.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
-import type { Action } from "../../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../../server/model/event.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/senders/sender.ts";
-import { Disk, type Process } from "../disk.ts";
+import { Disk, type Fate, type Process } from "../disk.ts";
 import {
   type Death,
   type Deed,
+  type Look,
   type Mood,
   mayBeSilenced,
   minute,
@@ -21,9 +21,13 @@ import {
   second,
   weekStartMs,
 } from "./plan.ts";
+import { nameOf } from "./receivers.ts";
+import { lookEveryMs, Rounds } from "./rounds.ts";
 import type { WeekPoints } from "./series.ts";
 
 const delayMs = 30 * second;
+/** A query that takes longer has failed. */
+const queryMsMax = 30 * second;
 
 /** What reached a receiver. */
 export interface Receipt {
@@ -53,7 +57,7 @@ export class WeekWorld {
   nowMs = weekStartMs;
   readonly disk = new Disk();
   /** What was done, and when; a death in a write stands where it came. */
-  readonly journal: { atMs: number; deed: Deed | Death }[] = [];
+  readonly journal: { atMs: number; deed: Deed | Death | Look }[] = [];
   readonly receipts: Receipt[] = [];
   /** What was given up, as it was said. */
   readonly givenUp: { to: string; event: AlertEvent }[] = [];
@@ -70,11 +74,18 @@ export class WeekWorld {
   readonly #silences = new Set<string>();
   readonly #moods = new Map<string, Mood>();
   readonly #everMade = new Set<string>();
+  /** Of a write in which the process is to die. */
+  #fate: Fate = "dies before";
   /** The last sign of life beside the disk. */
   #markMs = weekStartMs;
   #process: Process | null = null;
   #evaluator!: Evaluator;
   #outbox!: Outbox;
+  #rounds!: Rounds;
+  /** Time that has passed, whatever the clock says. */
+  #elapsedMs = 0;
+  /** When queries that hang are given up. */
+  #hangsUntilMs: number[] = [];
 
   constructor(points: WeekPoints) {
     this.#points = points;
@@ -90,6 +101,7 @@ export class WeekWorld {
 
   /** Until nothing waits to be sent any more. */
   async drain(): Promise<void> {
+    await this.#rounds.close();
     while (this.#outbox.nextDueMs() < Number.POSITIVE_INFINITY) {
       this.#pass(Math.max(1, this.#outbox.nextDueMs() - this.nowMs));
       void this.#outbox.sendDue();
@@ -138,6 +150,7 @@ export class WeekWorld {
         this.#moods.clear();
         break;
       case "kill in a write":
+        this.#fate = deed.fate;
         this.#process!.next = { fate: deed.fate, others: deed.others };
         break;
       case "set the clock":
@@ -158,7 +171,10 @@ export class WeekWorld {
       return;
     }
     this.#seeFires();
-    if (what === "stop") await this.#evaluator.close();
+    if (what === "stop") {
+      await this.#rounds.close();
+      await this.#evaluator.close();
+    }
     this.#die();
   }
 
@@ -223,6 +239,16 @@ export class WeekWorld {
     });
     for (const alert of this.alerts.values()) await this.#evaluator.upsert(alert);
     await this.#evaluator.begin();
+    this.#rounds = new Rounds({
+      ...{ state, now, log, silencedBy, evaluator: this.#evaluator, outbox: this.#outbox },
+      actionsFor: (_event, own) => [...own],
+      routeOf: () => undefined,
+      elapsed: () => this.#elapsedMs,
+      isFull: () => this.disk.isFull,
+      fate: () => this.#fate,
+      onLook: (deed) => this.journal.push({ atMs: this.nowMs, deed }),
+    });
+    this.#rounds.run();
   }
 
   async #runUntil(atMs: number): Promise<void> {
@@ -234,12 +260,15 @@ export class WeekWorld {
 
   /** Signs of life every few seconds, and every time at which something is due, whether or not the evaluator says so. */
   #nextMs(): number {
-    let nextMs = this.nowMs + 5 * second;
+    let nextMs = this.nowMs + lookEveryMs;
     for (const behindMs of this.behindMs.values()) {
       const dueMs = Math.floor((this.nowMs - behindMs) / minute + 1) * minute + behindMs;
       nextMs = Math.min(nextMs, dueMs);
     }
     if (this.#process === null) return nextMs;
+    for (const dueMs of [this.#rounds.lookedMs + lookEveryMs, ...this.#hangsUntilMs]) {
+      if (dueMs > this.#elapsedMs) nextMs = Math.min(nextMs, this.nowMs + dueMs - this.#elapsedMs);
+    }
     for (const dueMs of [this.#evaluator.nextDueMs(), this.#outbox.nextDueMs()]) {
       if (dueMs > this.nowMs) nextMs = Math.min(nextMs, dueMs);
     }
@@ -248,10 +277,16 @@ export class WeekWorld {
 
   #pass(ms: number): void {
     this.nowMs += ms;
+    this.#elapsedMs += ms;
     vi.advanceTimersByTime(ms);
   }
 
   async #tick(): Promise<void> {
+    // What a look finds is stored before anything else is done in the same moment.
+    if (this.#process !== null && this.#rounds.lookedMs === this.#elapsedMs) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!this.#process.isAlive) this.#die();
+    }
     for (let rounds = 0; rounds < roundsMax && this.#process !== null; rounds++) {
       void this.#evaluator.evaluateDue();
       void this.#outbox.sendDue();
@@ -278,13 +313,18 @@ export class WeekWorld {
     this.journal.push({ atMs: this.nowMs, deed: { do: "fell silent", aliveMs } });
     this.#process!.kill();
     this.#process = null;
+    void this.#rounds.close();
   }
 
   #answer(asked: SeriesRequest): Promise<readonly ReadSeries[]> {
     const { query, startMs, endMs, bucketSeconds } = asked;
     this.#calibrate(asked);
     const how = this.#failing.get(query);
-    if (how === "hang") return new Promise(() => undefined);
+    if (how === "hang") {
+      this.#hangsUntilMs = this.#hangsUntilMs.filter((ms) => ms > this.#elapsedMs);
+      this.#hangsUntilMs.push(this.#elapsedMs + queryMsMax);
+      return new Promise(() => undefined);
+    }
     if (how === "error") return Promise.reject(new Error("the store is on fire"));
     const found: ReadSeries[] = [];
     for (const series of this.#points.of.get(query)!) {
@@ -332,18 +372,5 @@ export class WeekWorld {
     for (const id of this.#everMade) {
       for (const fire of this.#evaluator.fires(id)) this.fires.set(fire.id, fire);
     }
-  }
-}
-
-export function nameOf(action: Action): string {
-  switch (action.type) {
-    case "slack":
-      return `slack ${action.slackDestination.channel}`;
-    case "email":
-      return `email ${action.emailDestination.emails.join(" ")}`;
-    case "pagerDuty":
-      return `pagerDuty ${action.pagerDutyDestination.serviceName}`;
-    case "webhook":
-      return `webhook ${action.webhookDestination.uuid}`;
   }
 }
