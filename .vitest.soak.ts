@@ -9,7 +9,7 @@ export default defineConfig({
       "test/engine/lmdb/open-file.test.ts",
       "test/server/control/{api,managed-matrix,members}.test.ts",
       "test/server/access/{refusal-timing,row-fate}.test.ts",
-      "test/server/{alerts,notify}/*.test.ts",
+      "test/server/{alerts,notify}/**/*.test.ts",
       "test/server/model/exclusion.test.ts",
       "test/kubernetes/gateway/{exclusion,disk-buffer}.test.ts",
       "test/kubernetes/exporter/outage.test.ts",

@@ -72,6 +72,10 @@ export const historyPageDefault = 200;
 export const historyPageMax = 1_000;
 /** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
+/** Resolved fires that are stored of all alerts together: some hundred megabytes. */
+export const resolvedFiresTotalMax = 200_000;
+/** Resolved fires that each alert keeps, however many alerts there are. */
+export const resolvedFiresMin = 5;
 /** Points that are stored with a fire to explain it: an hour of minutes, in some hundred bytes to one kilobyte. */
 export const fireOpeningPointsMax = 60;
 /** Fires of all deleted alerts that are kept. */

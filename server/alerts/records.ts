@@ -1,6 +1,11 @@
 /** Reads and writes the stored tables of alerting: states, windows and fires, and those of the history. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import { deletedAlertsFiresMax, resolvedFiresMax } from "./limits.ts";
+import {
+  deletedAlertsFiresMax,
+  resolvedFiresMax,
+  resolvedFiresMin,
+  resolvedFiresTotalMax,
+} from "./limits.ts";
 import { type AlertState, readStoredState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
 import { type Window, windowVersion } from "./state/window.ts";
@@ -75,8 +80,9 @@ export class AlertRecords {
 
   /** The stored fires of an alert, the newest first. */
   fires(alertId: string): Fire[] {
-    const all = this.#state.list(fireTable).map(({ value }) => value as unknown as Fire);
-    return all.filter((fire) => fire.alertId === alertId).sort((a, b) => b.firedAtMs - a.firedAtMs);
+    const open = [...this.#open.values()].filter((fire) => fire.alertId === alertId);
+    const resolved = (this.#resolved.get(alertId) ?? []).flatMap((id) => this.fire(id) ?? []);
+    return [...open, ...resolved].sort((a, b) => b.firedAtMs - a.firedAtMs);
   }
 
   /** The stored fires of all alerts that began from `startMs` to before `endMs`, the oldest first. */
@@ -111,7 +117,10 @@ export class AlertRecords {
     return removed.map((id) => ({ table: fireTable, id, value: undefined }));
   }
 
-  /** Stores fires, and deletes the oldest resolved fires of an alert beyond `resolvedFiresMax`. */
+  /**
+   * Stores fires, and deletes the oldest resolved fires of an alert beyond `resolvedFiresMax`: fewer where so many alerts
+   * have some that all together would be more than `resolvedFiresTotalMax`.
+   */
   fireChanges(fires: readonly Fire[]): StateChange[] {
     const changes: StateChange[] = fires.map((fire) => ({
       table: fireTable,
@@ -122,7 +131,9 @@ export class AlertRecords {
       if (resolvedAtMs === null) continue;
       const resolved = this.#resolvedOf(alertId);
       if (!resolved.includes(id)) resolved.push(id);
-      for (const oldId of resolved.splice(0, Math.max(0, resolved.length - resolvedFiresMax))) {
+      const share = Math.floor(resolvedFiresTotalMax / this.#resolved.size);
+      const kept = Math.max(resolvedFiresMin, Math.min(resolvedFiresMax, share));
+      for (const oldId of resolved.splice(0, Math.max(0, resolved.length - kept))) {
         changes.push({ table: fireTable, id: oldId, value: undefined });
       }
     }

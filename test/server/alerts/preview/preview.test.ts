@@ -2,11 +2,11 @@
 
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Alert, EvaluationRule } from "../../../server/model/alert.ts";
-import { ask } from "../control/asking.ts";
-import { oneOf, randomOf } from "../control/random.ts";
-import { ingest, lines, type Running, startServer } from "../running.ts";
-import { type Cell, naiveState, windowOf } from "./naive.ts";
+import type { Alert, EvaluationRule } from "../../../../server/model/alert.ts";
+import { ask } from "../../control/asking.ts";
+import { oneOf, randomOf } from "../../control/random.ts";
+import { ingest, lines, type Running, startServer } from "../../running.ts";
+import { type Cell, naiveState, windowOf } from "../naive.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const random = randomOf(seed);

@@ -3,9 +3,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { previewBucketsMax, previewInstancesMax, previewVerdictsMax } from "../../../server/alerts/limits.ts";
-import { ask } from "../control/asking.ts";
-import { call, ingest, lines, type Running, startServer } from "../running.ts";
+import {
+  previewBucketsMax,
+  previewInstancesMax,
+  previewVerdictsMax,
+} from "../../../../server/alerts/limits.ts";
+import { ask } from "../../control/asking.ts";
+import { call, ingest, lines, type Running, startServer } from "../../running.ts";
 
 interface Preview {
   evaluatedFrom: number | null;
@@ -199,7 +203,7 @@ test("a draft that is no JSON, and one of a caller without a token, are refused"
 });
 
 test("the example of the readme has the fields of an answer", async () => {
-  const readme = readFileSync(join(import.meta.dirname, "../../../server/README.md"), "utf8");
+  const readme = readFileSync(join(import.meta.dirname, "../../../../server/README.md"), "utf8");
   const section = readme.split("## Trying an alert")[1]!.split("\n## ")[0]!;
   const [request, shown] = [...section.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => {
     return JSON.parse(text!) as Record<string, object[]>;
