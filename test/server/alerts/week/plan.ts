@@ -3,7 +3,7 @@ import type { Random } from "../../../../fixtures/random.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { Action, EvaluationRule, Operator } from "../../../../server/model/alert.ts";
 import type { Inhibition, NotificationRoute } from "../../../../server/model/notification-route.ts";
-import { anyInhibition, anyRoute, traitsOf } from "./holds.ts";
+import { anyInhibition, anyRoute, traitsOf } from "./drawn-holds.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
