@@ -349,13 +349,17 @@ export class Outbox {
       // One more trigger would open an incident that is resolved.
       if (rulesOf(event.type).pagerDuty === "note" && notification.action.type === "pagerDuty")
         if (this.#stored.get(endId(notification)) !== undefined) return "its fire has ended";
-      return fired !== undefined && hasReachedNobody(fired) ? "its fire was never told" : undefined;
+      const isUntold =
+        fired !== undefined && hasReachedNobody(fired) && !this.#stored.hasToldAgain(notification);
+      return isUntold ? "its fire was never told" : undefined;
     }
     const silence = isFresh ? this.#options.silencedBy(event, nowMs) : undefined;
     if (silence !== undefined) return `silenced by ${silence}`;
     const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
     const waitedMs = queue.ageMs(notification.id, this.#options.elapsed());
-    const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null;
+    // A message again ends with the begin that came to nothing.
+    const isLeftOut = this.#stored.get(firedId(event, notification.action))?.status === "skipped";
+    const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null || isLeftOut;
     const isOver = hasEnded && !notification.mayHaveArrived && hasWaited;
     return isOver ? "it ended before anybody could be told" : undefined;
   }

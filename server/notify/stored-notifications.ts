@@ -1,7 +1,8 @@
 import type { Json, State, StateChange } from "../../engine/index.ts";
+import { destinationKey } from "./destination.ts";
 import { endedKept } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import { type Notification, readNotification } from "./notification.ts";
+import { hasReachedNobody, type Notification, readNotification } from "./notification.ts";
 
 const table = "notifications";
 
@@ -33,6 +34,15 @@ export class StoredNotifications {
   /** What stores a notification. Whoever stores it calls `take` behind the commit. */
   changeFor(notification: Notification): StateChange {
     return { table, id: notification.id, value: notification as unknown as Json };
+  }
+
+  /** Whether a message that a fire goes on may have reached the destination of a notification. */
+  hasToldAgain({ event: { fireId }, action }: Notification): boolean {
+    const key = destinationKey(action);
+    return [...this.#all.values()].some(({ event, ...each }) => {
+      if (event.fireId !== fireId || event.repeat === undefined) return false;
+      return destinationKey(each.action) === key && !hasReachedNobody({ ...each, event });
+    });
   }
 
   /** Adds or replaces a notification that is on disk. */

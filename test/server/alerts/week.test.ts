@@ -34,7 +34,7 @@ test(`a week of alerts is as the slow model has it, and each message arrives onc
   expect([...world.behindMs.keys()].sort()).toEqual(plan.queries.toSorted());
   for (const behindMs of world.behindMs.values()) expect(behindMs).toBeGreaterThanOrEqual(30_000);
 
-  const model = new ModelWeek(points, world.behindMs, weekStartMs);
+  const model = new ModelWeek(points, world.behindMs, toldMsOf(world), weekStartMs);
   const torn = new Set(plan.torn.map(([fromMs]) => Math.floor(fromMs / minute) * minute));
   const sights = [...world.sights];
   for (const [i, step] of world.journal.entries()) {
@@ -65,6 +65,18 @@ test(`a week of alerts is as the slow model has it, and each message arrives onc
       `${fireCount} fires, ${world.receipts.length} messages, ${unhealthy} of alerts that are not judged, ${again} of fires that go on, ${world.givenUp.length} given up`,
   );
 });
+
+/** When people were told of the fire that a fire of the model is. */
+function toldMsOf({ fires, toldMs }: WeekWorld): (fire: ModelFire) => number {
+  const keyOf = ({ alertId, rule, firedAtMs }: Fire | ModelFire, labels: string) =>
+    JSON.stringify([alertId, rule, labels, firedAtMs]);
+  const told = new Map(
+    [...fires.values()]
+      .filter((fire) => fire.told === "yes")
+      .map((fire) => [keyOf(fire, labelsKey(fire.labels)), toldMs.get(fire.id)]),
+  );
+  return (fire) => told.get(keyOf(fire, fire.labels)) ?? Number.POSITIVE_INFINITY;
+}
 
 /** State, error and history of every alert, as they were seen from outside. */
 function compareSight(model: ModelWeek, { alerts, atMs }: WeekWorld["sights"][number]): void {

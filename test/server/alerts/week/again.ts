@@ -1,4 +1,6 @@
 /** Messages about fires that go on, in the model. */
+import type { RoutedAction } from "../../../../server/model/notification-route.ts";
+import type { ModelHolds } from "./holds.ts";
 import type { ModelAlert, ModelFire } from "./model.ts";
 import { second } from "./plan.ts";
 import { nameOf } from "./receivers.ts";
@@ -11,14 +13,17 @@ export function tellAgain(
   alert: ModelAlert,
   nowMs: number,
   isHeld: (fire: ModelFire) => boolean,
+  { routes }: ModelHolds,
   isStored: boolean,
 ): void {
   for (const fire of alert.openFires()) {
     if (fire.heldMs === null || fire.told !== "yes") fire.heldMs = nowMs;
     if (fire.told !== "yes") continue;
     for (const action of fire.actions) {
-      if (fire.repeatSeconds === undefined) continue;
-      const everyMs = fire.repeatSeconds * second;
+      const { routeId } = action as RoutedAction;
+      const seconds = routeId === undefined ? fire.repeatSeconds : routes.get(routeId)?.repeatSeconds;
+      if (seconds === undefined) continue;
+      const everyMs = seconds * second;
       const repeat = Math.floor((nowMs - fire.firedAtMs) / everyMs);
       if (repeat <= (fire.repeats.get(nameOf(action)) ?? 0)) continue;
       if (isHeld(fire)) fire.heldMs = nowMs;

@@ -1,6 +1,8 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Inhibition, NotificationRoute } from "../../../../server/model/notification-route.ts";
 import { tellAgain } from "./again.ts";
+import { isInhibited, receiversOf } from "./holds.ts";
 import { ModelAlert, type ModelFire, type Surroundings } from "./model.ts";
 import { type Death, type Deed, type Look, mayBeSilenced, minute, second } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
@@ -19,6 +21,7 @@ export class ModelWeek {
   /** Also those that have gone. */
   readonly all: ModelAlert[] = [];
   readonly #points: WeekPoints;
+  readonly #toldMs: (fire: ModelFire) => number;
   readonly #behindMs: ReadonlyMap<string, number>;
   readonly #alerts = new Map<string, ModelAlert>();
   /** By what is asked. */
@@ -26,6 +29,10 @@ export class ModelWeek {
   readonly #configured = new Map<string, AlertDefinition>();
   readonly #failing = new Map<string, "error" | "hang">();
   readonly #watch = new ModelWatch();
+  readonly #holds = {
+    routes: new Map<string, NotificationRoute>(),
+    inhibitions: new Map<string, Inhibition>(),
+  };
   /** What came of the last evaluation since the start, by what is asked. */
   readonly #outcomes = new Map<string, "failed" | "judged">();
   /** Queries that hang, and when each is given up. */
@@ -40,7 +47,14 @@ export class ModelWeek {
   /** Until then the clock was before: what was due is not due again. */
   #seenMs = Number.NEGATIVE_INFINITY;
 
-  constructor(points: WeekPoints, behindMs: ReadonlyMap<string, number>, beginMs: number) {
+  /** `toldMs`: when people were told of a fire, infinite where they were not. */
+  constructor(
+    points: WeekPoints,
+    behindMs: ReadonlyMap<string, number>,
+    toldMs: (fire: ModelFire) => number,
+    beginMs: number,
+  ) {
+    this.#toldMs = toldMs;
     this.#points = points;
     this.#behindMs = behindMs;
     this.#nowMs = beginMs;
@@ -79,6 +93,14 @@ export class ModelWeek {
       case "unsilence":
         this.#silences.delete(deed.name);
         break;
+      case "route":
+        if (deed.route === undefined) this.#holds.routes.delete(deed.id);
+        else this.#holds.routes.set(deed.id, deed.route);
+        break;
+      case "inhibit":
+        if (deed.inhibition === undefined) this.#holds.inhibitions.delete(deed.id);
+        else this.#holds.inhibitions.set(deed.id, deed.inhibition);
+        break;
       case "fell silent":
         this.#fallSilent(deed.aliveMs);
         break;
@@ -89,10 +111,16 @@ export class ModelWeek {
         this.#setClock(deed.toMs);
         break;
       case "looked":
-        if (deed.isStored) this.#watch.look(this.#judged(), atMs);
+        if (deed.isStored) this.#watch.look(this.#judged(), this.#holds, atMs);
         for (const alert of this.#alerts.values()) {
-          const isHeld = ({ labels }: ModelFire) => this.#isSilenced(alert, labels);
-          tellAgain(alert, atMs, isHeld, !deed.lost.has(alert.alert.metadata.id));
+          const isHeld = (fire: ModelFire) => this.#isHeld(alert, fire, Number.NaN);
+          tellAgain(
+            alert,
+            atMs,
+            isHeld,
+            this.#holds,
+            deed.storedOnly?.has(alert.alert.metadata.id) !== false,
+          );
         }
         // What is due in the same moment is evaluated behind the look.
         this.#nowMs = atMs - 1;
@@ -105,6 +133,13 @@ export class ModelWeek {
       if (outcome === undefined) yield [alert, "unknown"];
       else yield [alert, outcome === "failed" || alert.hasNoData ? "no" : "yes"];
     }
+  }
+
+  /** Where the order within one moment would decide, it was as it was seen to be. */
+  #isHeld(alert: ModelAlert, fire: ModelFire, nowMs: number): boolean {
+    if (this.#isSilenced(alert, fire.labels)) return true;
+    const answer = isInhibited(fire, [...this.all], this.#holds, nowMs);
+    return answer === "yes" || (answer === "unclear" && this.#toldMs(fire) > nowMs);
   }
 
   #isSilenced({ alert }: ModelAlert, labels: string): boolean {
@@ -154,7 +189,7 @@ export class ModelWeek {
   #adopt(alert: AlertDefinition): void {
     // Whoever asks the same is looked at, too.
     const key = keyOf(this.#take(alert));
-    this.#evaluate(this.#groups().get(key)!);
+    this.#evaluate([this.#groups().get(key)!]);
   }
 
   #take(alert: AlertDefinition): ModelAlert {
@@ -176,12 +211,15 @@ export class ModelWeek {
   /** Every minute each query is asked once. */
   #pass(untilMs: number): void {
     const firstMs = Math.floor(this.#nowMs / minute) * minute - minute;
+    const due = new Map<number, ModelAlert[][]>();
     for (let gridMs = firstMs; this.#isUp && gridMs < untilMs; gridMs += minute) {
       for (const alerts of this.#groups().values()) {
         const dueMs = gridMs + this.#behindMs.get(alerts[0]!.query)!;
-        if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alerts, dueMs);
+        if (dueMs <= Math.max(this.#nowMs, this.#seenMs) || dueMs >= untilMs) continue;
+        due.set(dueMs, [...(due.get(dueMs) ?? []), alerts]);
       }
     }
+    for (const [dueMs, groups] of [...due].sort(([a], [b]) => a - b)) this.#evaluate(groups, dueMs);
     for (const { key, untilMs: failsMs } of this.#hanging) {
       if (failsMs < untilMs) this.#fail(key);
     }
@@ -196,7 +234,7 @@ export class ModelWeek {
   }
 
   #evaluateAll(): void {
-    for (const alerts of this.#groups().values()) this.#evaluate(alerts);
+    this.#evaluate([...this.#groups().values()]);
   }
 
   /** Alerts that ask the same; a window that nobody looks at any more is gone. */
@@ -210,7 +248,15 @@ export class ModelWeek {
     return groups;
   }
 
-  #evaluate(alerts: readonly ModelAlert[], nowMs = this.#nowMs): void {
+  /** All that is due in one moment; then people are told what has come of it. */
+  #evaluate(groups: readonly ModelAlert[][], nowMs = this.#nowMs): void {
+    const judged = groups.map((alerts) => [alerts, this.#judge(alerts, nowMs)] as const);
+    for (const [alerts, around] of judged) {
+      if (around !== null) for (const alert of alerts) alert.tell(around);
+    }
+  }
+
+  #judge(alerts: readonly ModelAlert[], nowMs: number): Surroundings | null {
     const [{ query }] = alerts as [ModelAlert];
     const key = keyOf(alerts[0]!);
     const window = this.#windows.get(key) ?? new ModelWindow();
@@ -224,7 +270,8 @@ export class ModelWeek {
       })),
       isPlain: query.startsWith("plain"),
       isLost: (ms, widthMs) => this.#downMs(ms, ms + widthMs) > widthMs / 20,
-      isSilenced: (alert, labels) => this.#isSilenced(alert, labels),
+      isHeld: (alert, fire) => this.#isHeld(alert, fire, nowMs),
+      receivers: (fire, own) => receiversOf(fire, own, this.#holds),
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
@@ -233,6 +280,7 @@ export class ModelWeek {
     if (hangs) this.#hanging.push({ key, untilMs: nowMs + queryMsMax });
     else if (outcome === "failed") this.#fail(key);
     else if (outcome === "judged") this.#outcomes.set(key, outcome);
+    return outcome === "judged" ? around : null;
   }
 }
 

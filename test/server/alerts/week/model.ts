@@ -33,6 +33,9 @@ export interface ModelFire {
   repeats: Map<string, number>;
   /** Up to then it was kept back, or not known yet; null: not seen since the start. */
   heldMs: number | null;
+  /** When it was found that it had begun, and that it had ended. */
+  begunMs: number;
+  endedMs: number | null;
 }
 
 export interface ModelTransition {
@@ -65,7 +68,8 @@ export interface Surroundings {
   /** Without labels: one instance, with or without data. */
   isPlain: boolean;
   isLost(bucketMs: number, widthMs: number): boolean;
-  isSilenced(alert: ModelAlert, labels: string): boolean;
+  isHeld(alert: ModelAlert, fire: ModelFire): boolean;
+  receivers(fire: ModelFire, own: readonly Action[]): readonly Action[];
   queryFails: boolean;
   diskIsFull: boolean;
 }
@@ -89,6 +93,7 @@ export class ModelAlert {
   #wasJudged = false;
   #instances = new Map<string, ModelInstance>();
   #closed: ModelFire[] = [];
+  #nowMs = 0;
 
   constructor(alert: AlertDefinition) {
     this.alert = alert;
@@ -116,6 +121,7 @@ export class ModelAlert {
   }
 
   save(alert: AlertDefinition, nowMs: number): void {
+    this.#nowMs = nowMs;
     const { query, bucketSize } = this;
     const before = new Map(this.#rules().map((rule) => [rule.name, meaningOf(rule)]));
     this.alert = alert;
@@ -141,6 +147,7 @@ export class ModelAlert {
 
   /** All open fires end. */
   end(reason: string, nowMs: number): void {
+    this.#nowMs = nowMs;
     for (const { rules } of this.#instances.values())
       for (const { fire } of rules.values()) if (fire !== null) this.#endFire(fire, nowMs, reason);
     this.#tellEnds(nowMs);
@@ -172,7 +179,8 @@ export class ModelAlert {
   }
 
   /** The bucket is in the window. */
-  judge(window: ObservedWindow, bucketMs: number, { isPlain }: Surroundings): void {
+  judge(window: ObservedWindow, bucketMs: number, { isPlain, nowMs }: Surroundings): void {
+    this.#nowMs = nowMs;
     const endMs = bucketMs + this.bucketSize * second;
     const upTo = window.buckets.filter((ms) => ms <= bucketMs);
     const seen = this.isFresh && !this.#wasJudged ? upTo.slice(-this.windowSize()) : [bucketMs];
@@ -191,6 +199,7 @@ export class ModelAlert {
 
   /** All buckets up to now were judged. */
   evaluated(window: ObservedWindow, around: Surroundings): void {
+    this.#nowMs = around.nowMs;
     this.isFresh = false;
     this.#wasJudged = true;
     const newestMs = window.buckets.at(-1);
@@ -201,6 +210,10 @@ export class ModelAlert {
       }
     }
     this.hasError = false;
+  }
+
+  /** Behind the evaluation of all that is due in the same moment. */
+  tell(around: Surroundings): void {
     this.#tellEnds(around.nowMs, around);
     this.#tellOpen(around);
   }
@@ -255,7 +268,7 @@ export class ModelAlert {
   #open({ name, repeatSeconds }: EvaluationRule, labels: string, firedAtMs: number): ModelFire {
     const fire: ModelFire = {
       ...{ alertId: this.alert.metadata.id, rule: name, labels, firedAtMs, repeatSeconds },
-      ...{ repeats: new Map(), heldMs: null },
+      ...{ repeats: new Map(), heldMs: null, begunMs: this.#nowMs, endedMs: null },
       ...{ resolvedAtMs: null, reason: null, told: "no", noticed: false, actions: [] },
     };
     this.fires.push(fire);
@@ -263,7 +276,7 @@ export class ModelAlert {
   }
 
   #endFire(fire: ModelFire, resolvedAtMs: number, reason: string): void {
-    Object.assign(fire, { resolvedAtMs, reason });
+    Object.assign(fire, { resolvedAtMs, reason, endedMs: this.#nowMs });
     this.#closed.push(fire);
   }
 
@@ -275,9 +288,9 @@ export class ModelAlert {
       else if (isLate(fire.firedAtMs, nowMs)) fire.told = "unseen";
       else {
         this.#notice(fire);
-        if (around?.isSilenced(this, fire.labels) === true) continue;
+        if (around?.isHeld(this, fire) === true) continue;
         fire.told = "yes";
-        fire.actions = this.#actionsOf(fire.rule);
+        fire.actions = this.#actionsOf(fire, around);
         this.#tell("alertFired", fire, false);
         this.#tell("alertResolved", fire, false);
       }
@@ -289,12 +302,17 @@ export class ModelAlert {
       for (const { fire } of rules.values()) {
         if (fire === null || fire.told === "yes") continue;
         if (!fire.noticed) this.#notice(fire);
-        if (around.isSilenced(this, fire.labels)) continue;
+        if (around.isHeld(this, fire)) continue;
         fire.told = "yes";
-        fire.actions = this.#actionsOf(fire.rule);
+        fire.actions = this.#actionsOf(fire, around);
         this.#tell("alertFired", fire, isLate(fire.firedAtMs, around.nowMs));
       }
     }
+  }
+
+  /** Fires that are open, or ended at this moment. */
+  recentFires(nowMs: number): ModelFire[] {
+    return this.fires.filter(({ endedMs }) => endedMs === null || endedMs === nowMs);
   }
 
   openFires(): ModelFire[] {
@@ -308,8 +326,9 @@ export class ModelAlert {
     if (this.alert.investigateOnFire === true) this.investigated.push(fire);
   }
 
-  #actionsOf(rule: string): readonly Action[] {
-    return this.#rules().find(({ name }) => name === rule)?.actions ?? [];
+  #actionsOf(fire: ModelFire, around: Surroundings | undefined): readonly Action[] {
+    const own = this.#rules().find(({ name }) => name === fire.rule)?.actions ?? [];
+    return around === undefined ? own : around.receivers(fire, own);
   }
 
   #tell(type: ModelEvent["type"], fire: ModelFire, late: boolean): void {

@@ -2,6 +2,8 @@
 import type { Random } from "../../../../fixtures/random.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { Action, EvaluationRule, Operator } from "../../../../server/model/alert.ts";
+import type { Inhibition, NotificationRoute } from "../../../../server/model/notification-route.ts";
+import { anyInhibition, anyRoute, traitsOf } from "./drawn-holds.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -19,6 +21,9 @@ export type Deed =
   | { do: "fill the disk" }
   | { do: "free the disk" }
   | { do: "silence" | "unsilence"; name: string }
+  /** Without one it goes. */
+  | { do: "route"; id: string; route: NotificationRoute | undefined }
+  | { do: "inhibit"; id: string; inhibition: Inhibition | undefined }
   | { do: "spoil"; receiver: string; mood: Mood }
   | { do: "mend receivers" }
   | { do: "stop" | "kill" | "start" }
@@ -35,8 +40,8 @@ export interface Look {
   do: "looked";
   /** False: what was seen of alerts that are not judged could not be stored. It is as though it had not been seen. */
   isStored: boolean;
-  /** Alerts of which messages about fires that go on could not be stored. */
-  lost: Set<string>;
+  /** Alerts of which messages about fires that go on were stored before a write came to nothing; null where none did. */
+  storedOnly: Set<string> | null;
 }
 
 export interface Step {
@@ -100,6 +105,7 @@ export class WeekPlan {
     this.#mendQueries();
     this.#step({ do: "mend receivers" });
     for (const name of this.#silences) this.#step({ do: "unsilence", name });
+    for (const id of ["h1", "h2"]) this.#step({ do: "inhibit", id, inhibition: undefined });
     this.#pass(12);
     this.#step({ do: "look" });
   }
@@ -125,7 +131,8 @@ export class WeekPlan {
     else if (what < 39) this.#down();
     else if (what < 46) this.#tornDown();
     else if (what < 66) this.#edit();
-    else if (what < 76) this.#silence();
+    else if (what < 73) this.#silence();
+    else if (what < 79) this.#hold();
     else if (what < 86) this.#spoil();
     else if (what < 96) this.#step({ do: "mend receivers" });
     else this.#setClock();
@@ -206,6 +213,14 @@ export class WeekPlan {
     }
   }
 
+  #hold(): void {
+    const random = this.#random;
+    const id = random.pick(["h1", "h2"]);
+    const isGone = random.oneIn(3);
+    if (random.oneIn(2)) this.#step({ do: "route", id, route: isGone ? undefined : anyRoute(random) });
+    else this.#step({ do: "inhibit", id, inhibition: isGone ? undefined : anyInhibition(random) });
+  }
+
   #spoil(): void {
     this.#step({ do: "spoil", receiver: this.#random.pick(spoilable), mood: this.#random.pick(moods) });
   }
@@ -279,6 +294,7 @@ export class WeekPlan {
     return {
       metadata: { id, name: id },
       investigateOnFire: random.oneIn(2),
+      ...traitsOf(id),
       ...unhealthyAfter(random),
       timeseries: { expression: expressionOf(query, random), evaluationRules: rules },
     };

@@ -1,6 +1,5 @@
 /** The looks that the server takes every few seconds, beside its evaluations: at alerts that are not judged, and at fires that go on. */
 import { expect } from "vitest";
-import type { StateChange } from "../../../../engine/index.ts";
 import type { Evaluator } from "../../../../server/alerts/evaluator.ts";
 import { HealthWatch, type HealthWatchOptions } from "../../../../server/alerts/health-watch.ts";
 import { Repeats, type RepeatsOptions } from "../../../../server/alerts/repeats.ts";
@@ -29,7 +28,8 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #health: HealthWatch;
   readonly #repeats: Repeats;
-  #look: Look = { do: "looked", isStored: true, lost: new Set() };
+  readonly #stored: string[] = [];
+  #look: Look = { do: "looked", isStored: true, storedOnly: null };
 
   constructor(options: RoundsOptions) {
     this.#options = options;
@@ -37,8 +37,8 @@ export class Rounds {
     this.lookedMs = options.elapsed();
     this.#health = new HealthWatch({
       ...{ now, log, outbox, actionsFor },
-      state: this.#noting(() => {
-        this.#look.isStored = false;
+      state: this.#noting((isStored) => {
+        this.#look.isStored = isStored;
       }),
       alerts: () => {
         this.#begin();
@@ -47,11 +47,14 @@ export class Rounds {
     });
     this.#repeats = new Repeats({
       ...{ now, log, outbox, silencedBy, routeOf, records: evaluator.records },
-      state: this.#noting((changes) => {
-        for (const { table, value } of changes)
-          if (table === "alert-fires") this.#look.lost.add((value as { alertId: string }).alertId);
+      state: this.#noting((isStored, alertIds) => {
+        // Those behind it are not tried any more.
+        this.#look.storedOnly ??= new Set([...this.#stored, ...(isStored ? alertIds : [])]);
       }),
-      inAlertTurn: (alertId, act) => evaluator.inAlertTurn(alertId, act),
+      inAlertTurn: async (alertId, act) => {
+        await evaluator.inAlertTurn(alertId, act);
+        this.#stored.push(alertId);
+      },
     });
   }
 
@@ -70,19 +73,22 @@ export class Rounds {
     const elapsedMs = this.#options.elapsed();
     expect(elapsedMs - this.lookedMs).toBeLessThanOrEqual(lookEveryMs);
     this.lookedMs = elapsedMs;
-    this.#look = { do: "looked", isStored: true, lost: new Set() };
+    this.#stored.length = 0;
+    this.#look = { do: "looked", isStored: true, storedOnly: null };
     this.#options.onLook(this.#look);
   }
 
-  /** A state that says which writes come to nothing: then it is as though what they store had not been seen. */
-  #noting(onLost: (changes: readonly StateChange[]) => void): Process {
+  /** A state that says which writes come to nothing, or are the last ones of their process. */
+  #noting(onEnd: (isStored: boolean, alertIds: readonly string[]) => void): Process {
     const { state, elapsed, isFull, fate } = this.#options;
     const write: Process["write"] = (changes) => {
       expect(elapsed()).toBe(this.lookedMs);
       const wasAlive = state.isAlive;
       const writing = state.write(changes);
       const isStored = state.isAlive ? !isFull() : wasAlive && fate() === "dies after";
-      if (!isStored) onLost(changes);
+      const fires = changes.filter(({ table }) => table === "alert-fires");
+      const alertIds = fires.map(({ value }) => (value as { alertId: string }).alertId);
+      if (!isStored || !state.isAlive) onEnd(isStored, alertIds);
       return writing;
     };
     return new Proxy(state, {

@@ -1,8 +1,8 @@
 /** Alerts that are not judged, in the model: who is told of it and when, by the looks that were taken at them. */
 import type { Action } from "../../../../server/model/alert.ts";
+import { type ModelHolds, receiversOf } from "./holds.ts";
 import type { ModelAlert, ModelEvent, ModelFire } from "./model.ts";
 import { minute, second } from "./plan.ts";
-import { nameOf } from "./receivers.ts";
 
 /** `unknown`: not evaluated yet since the start. */
 export type Judged = "yes" | "no" | "unknown";
@@ -16,13 +16,13 @@ export class ModelWatch {
   readonly #episodes = new Map<string, Episode>();
 
   /** What was seen at one look is stored all at once, with the messages. */
-  look(alerts: Iterable<readonly [ModelAlert, Judged]>, nowMs: number): void {
+  look(alerts: Iterable<readonly [ModelAlert, Judged]>, holds: ModelHolds, nowMs: number): void {
     const gone = new Set(this.#episodes.keys());
     for (const [alert, judged] of alerts) {
       const { id } = alert.alert.metadata;
       gone.delete(id);
       if (judged === "yes") this.#end(alert, id, nowMs);
-      if (judged === "no") this.#goOn(alert, id, nowMs);
+      if (judged === "no") this.#goOn(alert, id, holds, nowMs);
     }
     for (const id of gone) this.#episodes.delete(id);
   }
@@ -33,14 +33,14 @@ export class ModelWatch {
     if (episode?.told != null) tell("alertHealthy", alert, episode, episode.told, nowMs);
   }
 
-  #goOn(alert: ModelAlert, id: string, nowMs: number): void {
+  #goOn(alert: ModelAlert, id: string, holds: ModelHolds, nowMs: number): void {
     const episode = this.#episodes.get(id) ?? { sinceMs: nowMs, told: null };
     this.#episodes.set(id, episode);
     const { unhealthyAfterSeconds } = alert.alert;
     const afterMs = unhealthyAfterSeconds === undefined ? 10 * minute : unhealthyAfterSeconds * second;
     if (episode.told !== null || nowMs < episode.sinceMs + afterMs) return;
     const all = alert.alert.timeseries.evaluationRules.flatMap(({ actions = [] }) => actions);
-    episode.told = all.filter((action, i) => all.findIndex((each) => nameOf(each) === nameOf(action)) === i);
+    episode.told = receiversOf({ alertId: id, rule: "", labels: "{}" }, all, holds);
     tell("alertUnhealthy", alert, episode, episode.told, null);
   }
 }
@@ -55,7 +55,7 @@ function tell(
   const fire: ModelFire = {
     ...{ alertId: alert.alert.metadata.id, rule: "", labels: "{}", firedAtMs: sinceMs },
     ...{ resolvedAtMs, reason: null, told: "yes", noticed: true, actions },
-    ...{ repeatSeconds: undefined, repeats: new Map(), heldMs: null },
+    ...{ repeatSeconds: undefined, repeats: new Map(), heldMs: null, begunMs: 0, endedMs: null },
   };
   alert.events.push({ fire, type, actions, late: false, resolvedAtMs, reason: null });
 }

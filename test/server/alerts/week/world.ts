@@ -2,12 +2,17 @@
 import { expect, vi } from "vitest";
 import { Evaluator } from "../../../../server/alerts/evaluator.ts";
 import type { SeriesRequest } from "../../../../server/alerts/evaluator-options.ts";
+import type { FireSubscriber } from "../../../../server/alerts/fire-subscriber.ts";
 import { InvestigationRequests } from "../../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Fire } from "../../../../server/alerts/state/fire.ts";
 import type { ReadSeries } from "../../../../server/alerts/state/read-series.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
+import type { Action } from "../../../../server/model/alert.ts";
 import type { AlertEvent } from "../../../../server/model/event.ts";
+import type { Inhibition, NotificationRoute } from "../../../../server/model/notification-route.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
+import { findActions, findInhibition, type RoutedFire } from "../../../../server/notify/routing.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/senders/sender.ts";
 import { Disk, type Fate, type Process } from "../disk.ts";
 import {
@@ -21,7 +26,7 @@ import {
   second,
   weekStartMs,
 } from "./plan.ts";
-import { nameOf } from "./receivers.ts";
+import { listOf, nameOf } from "./receivers.ts";
 import { lookEveryMs, Rounds } from "./rounds.ts";
 import type { WeekPoints } from "./series.ts";
 
@@ -72,6 +77,10 @@ export class WeekWorld {
   readonly #points: WeekPoints;
   readonly #failing = new Map<string, "error" | "hang">();
   readonly #silences = new Set<string>();
+  readonly #routes = new Map<string, NotificationRoute>();
+  readonly #inhibitions = new Map<string, Inhibition>();
+  /** When people were told of a fire, as far as that was stored. */
+  readonly toldMs = new Map<string, number>();
   readonly #moods = new Map<string, Mood>();
   readonly #everMade = new Set<string>();
   /** Of a write in which the process is to die. */
@@ -143,6 +152,14 @@ export class WeekWorld {
       case "unsilence":
         this.#silences.delete(deed.name);
         break;
+      case "route":
+        if (deed.route === undefined) this.#routes.delete(deed.id);
+        else this.#routes.set(deed.id, deed.route);
+        break;
+      case "inhibit":
+        if (deed.inhibition === undefined) this.#inhibitions.delete(deed.id);
+        else this.#inhibitions.set(deed.id, deed.inhibition);
+        break;
       case "spoil":
         this.#moods.set(deed.receiver, deed.mood);
         break;
@@ -186,6 +203,18 @@ export class WeekWorld {
     const now = () => this.nowMs;
     const silencedBy = ({ alertId, labels }: Pick<AlertEvent, "alertId" | "labels">) =>
       mayBeSilenced(alertId) ? [...this.#silences].find((name) => labels.name === name) : undefined;
+    const heldBy = (fire: Fire, openFires: () => readonly Fire[]) =>
+      silencedBy(fire) ?? findInhibition(fire, listOf(this.#inhibitions), openFires);
+    const actionsFor = (fire: RoutedFire, own: readonly Action[]) =>
+      findActions(fire, own, listOf(this.#routes));
+    const routeOf = (id: string) => this.#routes.get(id);
+    const noteTold: FireSubscriber = {
+      prepare: ({ nowMs, messages }) => {
+        for (const { event } of messages)
+          if (event.type === "alertFired") this.toldMs.set(event.fireId, nowMs);
+        return { changes: [], stored: () => undefined };
+      },
+    };
     const send = (delivery: Delivery) => this.#receive(state, delivery);
     const senders = { webhook: send, slack: send, email: send, pagerDuty: send };
     const onGivenUp: OutboxOptions["onGivenUp"] = (_, notifications) => {
@@ -193,17 +222,10 @@ export class WeekWorld {
         this.givenUp.push({ to: nameOf(action), event: event as AlertEvent });
     };
     this.#outbox = new Outbox({
-      state,
-      now,
+      ...{ state, now, senders, routeOf, silencedBy, onGivenUp, metrics, log },
       elapsed: now,
       random: () => 0.5,
-      senders,
       isGroupedWebhook: () => false,
-      routeOf: () => undefined,
-      silencedBy,
-      onGivenUp,
-      metrics,
-      log,
     });
     this.#evaluator = new Evaluator({
       ...{
@@ -211,7 +233,7 @@ export class WeekWorld {
         now,
         metrics,
         log,
-        silencedBy,
+        silencedBy: heldBy,
         delayMs,
         signalDelaysMs: {},
         historyAgeMs: 30 * 24 * 3_600_000,
@@ -224,8 +246,8 @@ export class WeekWorld {
           },
         },
         bucketsWithRows: async () => [],
-        subscribers: [new InvestigationRequests(state), this.#outbox],
-        actionsFor: (_fire, own) => [...own],
+        subscribers: [new InvestigationRequests(state), this.#outbox, noteTold],
+        actionsFor,
       },
       query: (asked) => this.#answer(asked),
       shapeOf: (query) => ({
@@ -240,9 +262,8 @@ export class WeekWorld {
     for (const alert of this.alerts.values()) await this.#evaluator.upsert(alert);
     await this.#evaluator.begin();
     this.#rounds = new Rounds({
-      ...{ state, now, log, silencedBy, evaluator: this.#evaluator, outbox: this.#outbox },
-      actionsFor: (_event, own) => [...own],
-      routeOf: () => undefined,
+      ...{ state, now, log, actionsFor, routeOf, evaluator: this.#evaluator, outbox: this.#outbox },
+      silencedBy: heldBy,
       elapsed: () => this.#elapsedMs,
       isFull: () => this.disk.isFull,
       fate: () => this.#fate,
