@@ -81,8 +81,13 @@ export class AlertRecords {
   /** The stored fires of an alert, the newest first. */
   fires(alertId: string): Fire[] {
     const open = [...this.#open.values()].filter((fire) => fire.alertId === alertId);
-    const resolved = (this.#resolved.get(alertId) ?? []).flatMap((id) => this.fire(id) ?? []);
-    return [...open, ...resolved].sort((a, b) => b.firedAtMs - a.firedAtMs);
+    // Those of a deleted alert are among the ones of all deleted alerts.
+    const ids = this.#resolved.get(alertId) ?? this.#resolvedOfDeleted;
+    const resolved = ids.flatMap((id) => this.fire(id) ?? []);
+    return [
+      ...open,
+      ...resolved.filter((fire) => fire.alertId === alertId && fire.resolvedAtMs !== null),
+    ].sort((a, b) => b.firedAtMs - a.firedAtMs || (a.id < b.id ? -1 : 1));
   }
 
   /** The stored fires of all alerts that began from `startMs` to before `endMs`, the oldest first. */
