@@ -8,6 +8,7 @@ import { Reply } from "../api/route.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
 import { refusalOfQuery } from "../model/query-refusal.ts";
+import { joinSignals } from "../throttle/joined-signal.ts";
 import { type Refusal, tryLater } from "../throttle/refusal.ts";
 import { SharedBudget } from "../throttle/shared-budget.ts";
 import { searchesInFlightMax } from "./limits.ts";
@@ -77,11 +78,15 @@ export class Searches {
       const problem = `${this.#places.total} searches are running, and the other places are for other callers`;
       throw tryLater(`${problem}; try again`, 1, 429);
     }
-    const onEnd = () => place.give(1);
+    const joined = joinSignals(abort, this.#stopping.signal);
+    const onEnd = () => {
+      place.give(1);
+      joined.leave();
+    };
     try {
       const { deadlineMs, memoryBytes } = this.#options;
       const store = this.#options.storeFor(caller);
-      const limits = { deadlineMs, memoryBytes, abort: AbortSignal.any([abort, this.#stopping.signal]) };
+      const limits = { deadlineMs, memoryBytes, abort: joined.signal };
       const reply = await this.#measure(() => search(store, limits));
       return new Reply({ ...reply, onEnd });
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import { type Agent, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { request as secureRequest, Agent as TlsAgent } from "node:https";
+import { withJoinedSignal } from "../../throttle/joined-signal.ts";
 import { ApiError } from "./api-error.ts";
 import type { ConnectionSettings } from "./connection-settings.ts";
 import { answerBytesMax, answerMsMax, keepAliveMs, tokenMsMax } from "./limits.ts";
@@ -44,9 +45,10 @@ export class ApiClient {
   /** The answer of a request, parsed. */
   async send<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const timeout = AbortSignal.timeout(answerMsMax);
-    const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-    const response = await this.open(path, { ...options, signal });
-    const text = await readText(response, signal);
+    const sources = options.signal === undefined ? [timeout] : [options.signal, timeout];
+    const text = await withJoinedSignal(sources, async (signal) => {
+      return readText(await this.open(path, { ...options, signal }), signal);
+    });
     try {
       return JSON.parse(text) as T;
     } catch {

@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
+import { withJoinedSignal } from "../../throttle/joined-signal.ts";
 import type { ApiClient } from "./api-client.ts";
 import { ApiError } from "./api-error.ts";
 import { type KubernetesObject, type ObjectCollection, pathOf } from "./kubernetes-object.ts";
@@ -179,10 +180,12 @@ export class ObjectWatch {
     const interrupted = new AbortController();
     this.#interrupt = () => interrupted.abort();
     const deadline = AbortSignal.timeout(seconds * 1_000 + watchGraceMs);
-    const signal = AbortSignal.any([this.#ending.signal, interrupted.signal, deadline]);
+    const sources = [this.#ending.signal, interrupted.signal, deadline];
     try {
-      const response = await this.#options.client.open(`${this.#path}?${query}`, { signal });
-      for await (const event of readEvents(response)) this.#take(event);
+      await withJoinedSignal(sources, async (signal) => {
+        const response = await this.#options.client.open(`${this.#path}?${query}`, { signal });
+        for await (const event of readEvents(response)) this.#take(event);
+      });
     } catch (error) {
       // A watch that was silent for too long begins anew from where it was.
       if (interrupted.signal.aborted || deadline.aborted) return;

@@ -2,6 +2,7 @@
 
 import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest, Agent as TlsAgent } from "node:https";
+import { withJoinedSignal } from "../../throttle/joined-signal.ts";
 import { hubAnswerBytesMax, hubAnswerMsMax } from "./limits.ts";
 
 /** An object as the hub takes it. */
@@ -133,12 +134,14 @@ export class HubClient {
 
   async #request<T>(method: string, path: string, body?: string, signal?: AbortSignal): Promise<T> {
     const timeout = AbortSignal.timeout(hubAnswerMsMax);
-    const ending = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    const sources = signal === undefined ? [timeout] : [signal, timeout];
     let response: IncomingMessage;
     let text: string;
     try {
-      response = await this.#send(method, path, body, ending);
-      text = await readText(response);
+      [response, text] = await withJoinedSignal(sources, async (ending) => {
+        const answered = await this.#send(method, path, body, ending);
+        return [answered, await readText(answered)];
+      });
     } catch (error) {
       if (error instanceof HubError) throw error;
       const { message, code } = error as Error & { code?: string };

@@ -1,6 +1,7 @@
 /** Reads the metrics of the node's kubelet at intervals, and hands them to a sink. */
 
 import { createHash } from "node:crypto";
+import { withJoinedSignal } from "../../throttle/joined-signal.ts";
 import type { ApiClient } from "../cluster/api-client.ts";
 import { ApiError } from "../cluster/api-error.ts";
 import { pause } from "../cluster/pause.ts";
@@ -107,9 +108,13 @@ export class KubeletScraper {
     }
   }
 
-  async #read(path: KubeletPath): Promise<SampleRow[]> {
+  #read(path: KubeletPath): Promise<SampleRow[]> {
+    const sources = [this.#closing.signal, AbortSignal.timeout(scrapeTimeoutMs)];
+    return withJoinedSignal(sources, (signal) => this.#readUntil(path, signal));
+  }
+
+  async #readUntil(path: KubeletPath, signal: AbortSignal): Promise<SampleRow[]> {
     const { now, node, pods } = this.#options;
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(scrapeTimeoutMs)]);
     const answer = await this.#open(path, signal);
     const names = this.#names[path];
     const text = new PrometheusText((name) => names.has(name));

@@ -2,6 +2,7 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { withJoinedSignal } from "../../throttle/joined-signal.ts";
 import { pause } from "../cluster/pause.ts";
 import { BatchSender, type LogSink } from "./batch-sender.ts";
 import { ChunkReader } from "./chunk-reader.ts";
@@ -109,9 +110,10 @@ export class LogTail {
       // Files are still looked for: one that is removed meanwhile is readable as long as it is open.
       const leftMs = this.#polledMs + this.#pollMs - elapsed();
       const stopWaiting = new AbortController();
-      const timeout = pause(Math.max(1, leftMs), AbortSignal.any([stopWaiting.signal, this.#closing.signal]));
-      await Promise.race([this.#sender.idle(), timeout]);
-      stopWaiting.abort();
+      await withJoinedSignal([stopWaiting.signal, this.#closing.signal], async (signal) => {
+        await Promise.race([this.#sender.idle(), pause(Math.max(1, leftMs), signal)]);
+        stopWaiting.abort();
+      });
       return;
     }
     if (hasRead) return nextTurn();
