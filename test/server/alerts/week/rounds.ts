@@ -68,6 +68,11 @@ export class Rounds {
     await this.#health.close();
   }
 
+  /** The process died before the look was over: what it had not stored by then it never stores. */
+  noteDeath(): void {
+    this.#look.storedOnly ??= new Set(this.#stored);
+  }
+
   /** Both look in the same moment, one behind the other. */
   #begin(): void {
     const elapsedMs = this.#options.elapsed();

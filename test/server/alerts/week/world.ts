@@ -306,7 +306,10 @@ export class WeekWorld {
     // What a look finds is stored before anything else is done in the same moment.
     if (this.#process !== null && this.#rounds.lookedMs === this.#elapsedMs) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (!this.#process.isAlive) this.#die();
+      if (!this.#process.isAlive) {
+        this.#rounds.noteDeath();
+        this.#die();
+      }
     }
     for (let rounds = 0; rounds < roundsMax && this.#process !== null; rounds++) {
       void this.#evaluator.evaluateDue();
