@@ -64,8 +64,8 @@ export class Rounds {
   }
 
   async close(): Promise<void> {
-    await this.#repeats.close();
-    await this.#health.close();
+    // What a dead process was doing never ends, and must not keep the other from being closed.
+    await Promise.all([this.#repeats.close(), this.#health.close()]);
   }
 
   /** The process died before the look was over: what it had not stored by then it never stores. */
