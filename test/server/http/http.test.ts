@@ -351,7 +351,7 @@ describe.concurrent("clients that are slow or go away", () => {
     const held = async () =>
       Number(/^svc_http_body_bytes_held (\d+)$/m.exec((await call(server, "/metrics")).text)?.[1]);
     // Other tests run beside this one; 300 bodies of 50,000 bytes would stand out.
-    await expect.poll(held).toBeLessThan(1_000_000);
+    await expect.poll(held, { timeout: 10_000 }).toBeLessThan(1_000_000);
   });
 
   test("one that reads a large answer slowly gets it whole, one that does not read is dropped", async ({
