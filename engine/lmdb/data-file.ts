@@ -43,6 +43,8 @@ export class DataFile {
   #newest: Meta | undefined;
   /** Cached pages of the snapshot of `#newest`. */
   readonly #pages = new Map<number, Page>();
+  /** Holds one page while it is checked. */
+  #neighbour: Buffer | undefined;
 
   /**
    * `inMemory`: reads the whole file now and serves later reads from memory. Throws Failure "damage" where the file is
@@ -173,10 +175,13 @@ export class DataFile {
       const isLeaf = level === meta.main.depth;
       for (const number of touched) {
         if (checked.has(number)) continue;
-        const page = this.readPage(meta, number, isLeaf);
+        // What looks for the key next need not read its path again. Neighbours are read for this check alone.
+        const isOnPath = number === touched[0];
+        const page = isOnPath
+          ? this.readPage(meta, number, isLeaf)
+          : this.#readNeighbour(meta, number, isLeaf);
         page.checkTiling();
-        // What looks for the key next need not read the page again.
-        this.#keepPage(number, page);
+        if (isOnPath) this.#keepPage(number, page);
         checked.add(number);
       }
       if (!isLeaf) touched = listTouchedChildren(this.#readCachedPage(meta, touched[0]!, false), key);
@@ -196,9 +201,17 @@ export class DataFile {
     this.#pages.set(number, page);
   }
 
+  /** Reads a page as `readPage` does, into a buffer that the next call uses again. */
+  #readNeighbour(meta: Meta, number: number, isLeaf: boolean): Page {
+    checkPageNumber(meta, number);
+    this.#neighbour ??= Buffer.allocUnsafeSlow(this.pageBytes);
+    this.#readInto(this.#neighbour, number * this.pageBytes);
+    return new Page(this.#neighbour, number, isLeaf, meta.transactionId);
+  }
+
   /** Reads a page of a tree from the file, without the cache. Throws Failure "damage". */
   readPage(meta: Meta, number: number, isLeaf: boolean): Page {
-    if (number < 2 || number > meta.lastPage) throw makeDamage(`page ${number}`, "there is no such page");
+    checkPageNumber(meta, number);
     const bytes = this.read({ offset: number * this.pageBytes, length: this.pageBytes });
     return new Page(bytes, number, isLeaf, meta.transactionId);
   }
@@ -223,13 +236,17 @@ export class DataFile {
       return this.#bytes.subarray(offset, offset + length);
     }
     const bytes = Buffer.allocUnsafeSlow(length);
+    this.#readInto(bytes, offset);
+    return bytes;
+  }
+
+  #readInto(bytes: Buffer, offset: number): void {
     let done = 0;
     while (done < bytes.length) {
       const read = this.#readSome(bytes, done, offset + done);
       if (read === 0) throw makeDamage(`byte ${offset + done}`, "the file ends before it");
       done += read;
     }
-    return bytes;
   }
 
   #readSome(bytes: Buffer, from: number, offset: number): number {
@@ -240,6 +257,10 @@ export class DataFile {
       throw makeDamage(`byte ${offset}`, "the disk cannot read it");
     }
   }
+}
+
+function checkPageNumber(meta: Meta, number: number): void {
+  if (number < 2 || number > meta.lastPage) throw makeDamage(`page ${number}`, "there is no such page");
 }
 
 /** Numbers of the child whose range holds `key`, first, and of its neighbours. */
