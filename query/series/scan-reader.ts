@@ -96,7 +96,7 @@ export class ScanReader {
       }
     }
     const result = await this.#once(this.#windowResults, index, () =>
-      readEachWindow(scan, windows, (range) => this.#read(index, scan, range)),
+      readEachWindow(scan, windows, (range) => this.#read(index, scan, range), this.deadline),
     );
     return this.#toLabelledSeries(scan, result, aggregate);
   }
@@ -261,12 +261,9 @@ export class ScanReader {
 }
 
 /** The windows that a scan reads; undefined where they are the buckets. */
-function windowsOf({ windowSeconds, offsetSeconds }: Scan, buckets: TimeBuckets): BucketWindows | undefined {
-  if (windowSeconds === undefined && offsetSeconds === undefined) return undefined;
-  return new BucketWindows(buckets, {
-    ...(windowSeconds === undefined ? {} : { windowSeconds }),
-    ...(offsetSeconds === undefined ? {} : { offsetSeconds }),
-  });
+function windowsOf(scan: Scan, buckets: TimeBuckets): BucketWindows | undefined {
+  if (scan.windowSeconds === undefined && scan.offsetSeconds === undefined) return undefined;
+  return new BucketWindows(buckets, scan);
 }
 
 /**

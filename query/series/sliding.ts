@@ -1,13 +1,15 @@
+import { Failure } from "../../engine/index.ts";
+import { pointsMax } from "../limits.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import type { BucketWindows } from "../time/windows.ts";
 import type { SeriesSet } from "./series-set.ts";
 
-/** Joins the values of two spans of time that follow each other into that of both. */
+/** Computes the value of a span of time from those of the two spans that it consists of. */
 export type JoinValues = (earlier: number, later: number) => number;
 
 /**
- * Makes one point of the points that a series has in the window of each bucket. The points of `set` are those of the
- * steps that windows consist of. A window without a point gives none.
+ * Computes one point for each window in which a series has points. The points of `set` are those of the steps that
+ * windows are put together from. Throws Failure "limit" above `pointsMax` points: one step may be in many windows.
  */
 export async function slideWindows(
   set: SeriesSet,
@@ -15,15 +17,19 @@ export async function slideWindows(
   join: JoinValues,
   work: WorkDeadline,
 ): Promise<SeriesSet> {
-  const steps = Array.from({ length: windows.count }, (_, bucket) => windows.stepsOf(bucket));
   const starts = new Uint32Array(set.starts.length);
   const buckets: number[] = [];
   const values: number[] = [];
   for (let series = 0; series + 1 < set.starts.length; series++) {
     const span = new SlidingSpan(set, series, join);
-    for (const [bucket, [from, to]] of steps.entries()) {
-      const value = span.moveTo(from, to);
+    // Buckets whose window has no point of the series are skipped, however many there are.
+    for (let bucket = 0; ; bucket++) {
+      const step = span.oldestStep();
+      bucket = step === undefined ? windows.count : windows.firstEndingBehind(step, bucket);
+      if (bucket >= windows.count) break;
+      const value = span.moveTo(...windows.stepsOf(bucket));
       if (value !== undefined) {
+        if (values.length >= pointsMax) throw makePointsFailure();
         buckets.push(bucket);
         values.push(value);
       }
@@ -40,19 +46,25 @@ export async function slideWindows(
   };
 }
 
+/** The error for windows that would have more points than a query may hold. */
+export function makePointsFailure(): Failure {
+  const problem = `these windows have more than ${pointsMax} points`;
+  return new Failure("limit", `${problem}; take wider buckets, a shorter range or fewer labels`);
+}
+
 /**
- * The points of one series within a window that moves on. Each point is joined a few times in all, however many windows
- * hold it: as a queue of two stacks, whose front stack keeps what each of its points makes with all later ones of it.
+ * The points of one series within a sliding window: a queue made of two stacks. The front stack keeps the joined value of
+ * each of its points and all later ones in it, so each point is joined a few times in all, however long the window is.
  */
 class SlidingSpan {
   readonly #set: SeriesSet;
   readonly #end: number;
   readonly #join: JoinValues;
-  /** The first point behind the window. */
+  /** The first point that no window has taken in yet. */
   #next: number;
-  /** Joined values from a point to the end of the front stack; the earliest point is the last element. */
+  /** For each point, the joined value from it to the end of the front stack. The earliest point is the last element. */
   #front: { step: number; value: number }[] = [];
-  /** First and last point of the back stack, and all its points joined; undefined where it is empty. */
+  /** The first point of the back stack, and the joined value of all its points; undefined where it is empty. */
   #back: { from: number; value: number } | undefined;
   #work = 0;
 
@@ -61,6 +73,15 @@ class SlidingSpan {
     this.#next = set.starts[series]!;
     this.#end = set.starts[series + 1]!;
     this.#join = join;
+  }
+
+  /** The step of the earliest point that may be in a later window; undefined where none is left. */
+  oldestStep(): number | undefined {
+    const { buckets } = this.#set;
+    const front = this.#front.at(-1)?.step;
+    if (front !== undefined) return front;
+    if (this.#back !== undefined) return buckets[this.#back.from];
+    return this.#next < this.#end ? buckets[this.#next] : undefined;
   }
 
   /** The value of the points from step `from` to before step `to`; undefined without any. Neither may move back. */

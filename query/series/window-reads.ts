@@ -1,9 +1,10 @@
 import { type AggregateResult, Failure, textAt } from "../../engine/index.ts";
-import { windowReadsMax } from "../limits.ts";
+import { pointsMax, windowReadsMax } from "../limits.ts";
 import type { Scan } from "../plan/scan.ts";
+import type { WorkDeadline } from "../time/deadline.ts";
 import type { TimeRange } from "../time/range.ts";
 import type { BucketWindows } from "../time/windows.ts";
-import type { JoinValues } from "./sliding.ts";
+import { type JoinValues, makePointsFailure } from "./sliding.ts";
 
 /** Windows that are read at once. */
 const readsAtOnce = 4;
@@ -27,11 +28,12 @@ export function joinsOf(scan: Scan): readonly JoinValues[] | undefined {
   return op === "sum" || (op === "avg" && isEachAlone) ? [add] : undefined;
 }
 
-/** Reads each window by itself. The buckets of the result are those of the windows. */
+/** Runs one read for each window. In the result, the points of a window are in the bucket that it belongs to. */
 export async function readEachWindow(
   scan: Scan,
   windows: BucketWindows,
   read: (range: TimeRange) => Promise<AggregateResult>,
+  work: WorkDeadline,
 ): Promise<AggregateResult> {
   const { count } = windows;
   if (count > windowReadsMax) {
@@ -49,7 +51,7 @@ export async function readEachWindow(
         return read({ startMs: fromMs, endMs: toMs - 1 });
       }),
     );
-    for (const [i, result] of results.entries()) merged.add(buckets[i]!, result);
+    for (const [i, result] of results.entries()) await merged.add(buckets[i]!, result, work);
   }
   return merged.build();
 }
@@ -70,23 +72,34 @@ class MergedWindows {
     this.#values = Array.from({ length: aggregates }, () => []);
   }
 
-  add(bucket: number, { groups, labels, points, scanned }: AggregateResult): void {
+  /** Throws Failure "limit" above `pointsMax` points. */
+  async add(bucket: number, result: AggregateResult, work: WorkDeadline): Promise<void> {
+    const { groups, labels, points, scanned } = result;
     this.#scanned ??= scanned;
-    const groupOf = Array.from({ length: groups }, (_, group) => {
-      const texts = Array.from({ length: this.#width }, (_, i) => textAt(labels, group * this.#width + i));
-      const key = JSON.stringify(texts);
-      const known = this.#groupOf.get(key);
-      if (known !== undefined) return known;
-      for (const text of texts) this.#texts.push(Buffer.from(text));
-      this.#groupOf.set(key, this.#groupOf.size);
-      return this.#groupOf.size - 1;
-    });
+    if (this.#buckets.length + points.groups.length > pointsMax) throw makePointsFailure();
+    const groupOf = new Uint32Array(groups);
+    for (let group = 0; group < groups; group++) {
+      groupOf[group] = this.#findOrAdd(labels, group);
+      if (work.isTurnOver()) await work.yield();
+    }
     for (const [point, group] of points.groups.entries()) {
       this.#groups.push(groupOf[group]!);
       this.#buckets.push(bucket);
       for (const [aggregate, values] of this.#values.entries())
         values.push(points.values[aggregate]![point]!);
+      if (work.isTurnOver()) await work.yield();
     }
+  }
+
+  /** The number of the group that has the labels of a group of one window. */
+  #findOrAdd(labels: AggregateResult["labels"], group: number): number {
+    const texts = Array.from({ length: this.#width }, (_, i) => textAt(labels, group * this.#width + i));
+    const key = JSON.stringify(texts);
+    const known = this.#groupOf.get(key);
+    if (known !== undefined) return known;
+    for (const text of texts) this.#texts.push(Buffer.from(text));
+    this.#groupOf.set(key, this.#groupOf.size);
+    return this.#groupOf.size - 1;
   }
 
   build(): AggregateResult {

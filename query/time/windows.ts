@@ -1,8 +1,8 @@
 import { bucketStartMsOf, countBuckets, type TimeBuckets } from "./buckets.ts";
 import type { TimeRange } from "./range.ts";
 
-/** What the windows of buckets are: their length, and how much earlier than their bucket they end. */
-export interface WindowTimes {
+/** How long the windows of buckets are, and how much earlier than their bucket they end. */
+interface WindowTimes {
   windowSeconds?: number;
   offsetSeconds?: number;
 }
@@ -16,17 +16,26 @@ export interface TimeWindow {
 /**
  * The window of time that is looked at for each bucket of a range. It ends with its bucket, or so much earlier as an
  * offset says. A window of a set length may begin before the range; without one, it is what the range has of the bucket.
+ * There may be more buckets than fit in memory, so nothing is kept for each.
  */
 export class BucketWindows {
   readonly #buckets: TimeBuckets;
   readonly #times: WindowTimes;
   /** Number of buckets. */
   readonly count: number;
+  /** From the start of the first window to the end of the last. */
+  readonly range: TimeRange;
+  /** Width in seconds of the widest buckets, aligned to the epoch, that all windows can be put together from. */
+  readonly stepSeconds: number;
 
   constructor(buckets: TimeBuckets, times: WindowTimes) {
     this.#buckets = buckets;
     this.#times = times;
     this.count = countBuckets(buckets);
+    const [first, last] = [this.windowOf(0), this.windowOf(this.count - 1)];
+    this.range = { startMs: first.fromMs, endMs: Math.max(last.toMs, first.fromMs + 1) - 1 };
+    const { windowSeconds = 0, offsetSeconds = 0 } = times;
+    this.stepSeconds = [windowSeconds, offsetSeconds].reduce(greatestCommonDivisor, buckets.seconds);
   }
 
   /** The window of a bucket, by its index. */
@@ -41,24 +50,23 @@ export class BucketWindows {
     return { fromMs: fromMs - offsetSeconds * 1000, toMs: toMs - offsetSeconds * 1000 };
   }
 
-  /** What all windows together cover, and what may lie between them. */
-  get range(): TimeRange {
-    const [first, last] = [this.windowOf(0), this.windowOf(this.count - 1)];
-    return { startMs: first.fromMs, endMs: Math.max(last.toMs, first.fromMs + 1) - 1 };
-  }
-
-  /** The widest buckets, aligned to the epoch, of which each window consists: their width in seconds. */
-  get stepSeconds(): number {
-    const { windowSeconds = 0, offsetSeconds = 0 } = this.#times;
-    return [windowSeconds, offsetSeconds].reduce(greatestCommonDivisor, this.#buckets.seconds);
-  }
-
   /** The steps of a bucket's window, as indexes from the step that holds the start of `range`. Half-open. */
   stepsOf(bucket: number): [from: number, to: number] {
     const stepMs = this.stepSeconds * 1000;
     const { fromMs, toMs } = this.windowOf(bucket);
     const first = Math.floor(this.range.startMs / stepMs);
     return [Math.floor(fromMs / stepMs) - first, Math.ceil(toMs / stepMs) - first];
+  }
+
+  /** Index of the first bucket, from `bucket` on, whose window ends behind a step; `count` where there is none. */
+  firstEndingBehind(step: number, bucket: number): number {
+    let [low, high] = [bucket, this.count];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.stepsOf(middle)[1] > step) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 }
 
