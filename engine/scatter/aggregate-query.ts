@@ -75,6 +75,9 @@ async function mergeAnswers(
   return { groups: groups.count, labels: groups.finish(), points };
 }
 
+/** Entries of answers that are merged before other work of the thread gets a turn: a few milliseconds. */
+export const mergedATurn = 16_384;
+
 /** Lets other work of the thread run. Throws Failure "cancelled" or "deadline". */
 export async function letOthersRun(control: QueryControl): Promise<void> {
   await setImmediate();

@@ -2,11 +2,8 @@
 
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
 import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
-import { letOthersRun } from "./aggregate-query.ts";
+import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
-
-/** Keys merged before other work of the thread may run: a few milliseconds. */
-const keysATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryFieldCounts(context: QueryContext, query: FieldsQuery): Promise<FieldCounts> {
@@ -18,7 +15,7 @@ export async function queryFieldCounts(context: QueryContext, query: FieldsQuery
   const attributes = new Map<string, number>();
   for (const { keys, counts } of answers) {
     for (const [i, key] of keys.entries()) {
-      if (i % keysATurn === keysATurn - 1) await letOthersRun(control);
+      if (i % mergedATurn === mergedATurn - 1) await letOthersRun(control);
       attributes.set(key, (attributes.get(key) ?? 0) + counts[i]!);
     }
   }

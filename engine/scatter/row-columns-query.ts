@@ -4,11 +4,8 @@ import { Failure } from "../failure.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { ColumnData, RowColumns, RowColumnsQuery } from "../plan/row-query.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
-import { letOthersRun } from "./aggregate-query.ts";
+import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
-
-/** Texts numbered anew before other work of the thread may run: a few milliseconds. */
-const textsATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryRowColumns(context: QueryContext, query: RowColumnsQuery): Promise<RowColumns> {
@@ -69,7 +66,7 @@ async function joinTexts(
     if (part.as !== "text") continue;
     const renumbered = new Uint32Array(part.values.length);
     for (const [i, text] of part.values.entries()) {
-      if (i % textsATurn === textsATurn - 1) await letOthersRun(control);
+      if (i % mergedATurn === mergedATurn - 1) await letOthersRun(control);
       const code = codeOf.get(text) ?? codeOf.size;
       codeOf.set(text, code);
       renumbered[i] = code;

@@ -4,11 +4,8 @@ import type { Field } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldValueCounts, ValueCounts, ValuesQuery } from "../plan/row-query.ts";
 import type { ValueCountAnswer } from "../scan/value-count-scan.ts";
-import { letOthersRun } from "./aggregate-query.ts";
+import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
-
-/** Values merged before other work of the thread may run: a few milliseconds. */
-const valuesATurn = 16_384;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryValueCounts(context: QueryContext, query: ValuesQuery): Promise<ValueCounts> {
@@ -34,7 +31,7 @@ async function mergeFields(
   let visited = 0;
   for (const { field, values, counts } of answers.flatMap(({ fields }) => fields)) {
     visited += 1 + (values?.length ?? 0);
-    if (visited >= valuesATurn) {
+    if (visited >= mergedATurn) {
       await letOthersRun(control);
       visited = 0;
     }

@@ -43,7 +43,7 @@ class SearchTermParser {
   #offset = 0;
   /** Groups in brackets that are open. */
   #depth = 0;
-  /** Offsets of closing brackets, by those of the opening ones that they answer; undefined until one is met. */
+  /** By the offset of each opening bracket, that of the bracket which closes it. Undefined before the first is read. */
   #closings: ReadonlyMap<number, number> | undefined;
 
   constructor(source: Source) {
@@ -258,7 +258,7 @@ class SearchTermParser {
   }
 }
 
-/** Offsets of closing brackets, by those of the opening ones that they answer. Texts in double quotes have none. */
+/** By the offset of each opening bracket, that of the bracket which closes it. Texts in double quotes are skipped. */
 function findClosings(text: string): Map<number, number> {
   const closings = new Map<number, number>();
   const open: number[] = [];

@@ -1,6 +1,6 @@
 import { refuse } from "../text/source.ts";
 import type { Aggregate, Expression } from "../tree/expression.ts";
-import { makeRangeFunction } from "../tree/range-function.ts";
+import { isSelectorRead, makeRangeFunction, selectorOf } from "../tree/range-function.ts";
 import { refuseField, resolveGrouping, resolveQuantile, resolveSeriesCount } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { planFold } from "./fold.ts";
@@ -20,15 +20,14 @@ export function planAggregate(tree: Aggregate, planInner: PlanInner, context: Ti
   if (op === "topk" || op === "bottomk") return planTopSeries(tree, op, planInner, context);
   if (op === "histogram_quantile") return planHistogramQuantile(tree, planInner, context);
   if (of.kind === "jsonPath") return planJsonPathSeries(tree, of, context);
-  const selector = of.kind === "rangeFunction" ? of.of : of;
-  if (selector.kind !== "selector") {
+  if (!isSelectorRead(of)) {
     const series = planSeries(of, planInner, context);
     const keep = resolveGrouping(tree.grouping, context);
     return { kind: "fold", fold: planFold(tree, context), keep, of: series };
   }
-  const read = of as typeof selector | Extract<Expression, { kind: "rangeFunction" }>;
-  if (selector.of.kind === "signal") return planRowSeries(tree, read, selector.of.name, context);
-  return planMetricSeries(tree, read, context);
+  const source = selectorOf(of).of;
+  if (source.kind === "signal") return planRowSeries(tree, of, source.name, context);
+  return planMetricSeries(tree, of, context);
 }
 
 /** Plans series within an aggregation. Throws a QueryError for a number. */
@@ -48,11 +47,8 @@ function planTopSeries(
   refuseField(tree, "", context);
   const count = resolveSeriesCount(tree, context);
   const top = { kind: "top", op, count, among: resolveGrouping(grouping, context) } as const;
-  if (of.kind === "aggregate" || of.kind === "operation" || of.kind === "negation") {
-    return { ...top, of: planSeries(of, planInner, context) };
-  }
-  const selector = of.kind === "rangeFunction" ? of.of : of;
-  if (selector.kind === "selector" && selector.of.kind === "metric") {
+  const isCalculated = of.kind === "aggregate" || of.kind === "operation" || of.kind === "negation";
+  if (isCalculated || (isSelectorRead(of) && selectorOf(of).of.kind === "metric")) {
     return { ...top, of: planSeries(of, planInner, context) };
   }
   const example = `${op}(${count}, count(logs{…}) by (service.name))`;
@@ -75,14 +71,13 @@ function planHistogramQuantile(
       grouping === null ? inner : { kind: "fold", fold: { op: "sum" }, keep, of: inner };
     return { kind: "histogramQuantile", q, of: series };
   }
-  const selector = of.kind === "rangeFunction" ? of.of : of;
   const isIncrease = of.kind !== "rangeFunction" || of.op === "rate" || of.op === "increase";
-  if (selector.kind !== "selector" || selector.of.kind !== "metric" || !isIncrease) {
+  if (!isSelectorRead(of) || selectorOf(of).of.kind !== "metric" || !isIncrease) {
     const example = `${tree.op}(${q}, sum(rate(http_request_seconds_bucket{…})) by (le))`;
     const problem = `${tree.op} takes the buckets of a histogram, which is a metric, e.g. ${example}`;
     return refuse(context.source, of, problem);
   }
-  const increases = of.kind === "rangeFunction" ? of : makeRangeFunction("increase", selector);
+  const increases = of.kind === "rangeFunction" ? of : makeRangeFunction("increase", of);
   return { kind: "histogramQuantile", q, of: planIncreases(increases, keep, context) };
 }
 

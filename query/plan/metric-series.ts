@@ -1,8 +1,8 @@
 import type { SampleQuery } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/expression.ts";
-import type { RangeFunction } from "../tree/range-function.ts";
-import { isRowSignal, type MetricSource, type TelemetrySelector } from "../tree/selector.ts";
+import { type RangeFunction, type SelectorRead, selectorOf } from "../tree/range-function.ts";
+import { isRowSignal, type MetricSource } from "../tree/selector.ts";
 import { refuseField, resolveGrouping } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { resolveField } from "./field.ts";
@@ -18,11 +18,7 @@ import { resolveLabel, resolveString } from "./variables.ts";
 const sampleFolds = { avg_over_time: "avg", min_over_time: "min", max_over_time: "max" } as const;
 
 /** Plans `op(metric{…})`, also with a function over time. Throws a QueryError. */
-export function planMetricSeries(
-  tree: Aggregate,
-  of: TelemetrySelector | RangeFunction,
-  context: TimeseriesContext,
-): SeriesPlan {
+export function planMetricSeries(tree: Aggregate, of: SelectorRead, context: TimeseriesContext): SeriesPlan {
   const keep = resolveGrouping(tree.grouping, context);
   const sampleFold = sampleFoldOf(of);
   // The greatest of the greatest is the greatest of all samples. Others are computed for each series first.
@@ -38,25 +34,22 @@ export function planIncreases(of: RangeFunction, keep: KeptLabels, context: Time
 }
 
 /** Plans a metric whose series are not aggregated, as in `topk(5, metric{…})`: each is a group of its own. */
-export function planEachSeries(
-  of: TelemetrySelector | RangeFunction,
-  context: TimeseriesContext,
-): ScanSeries {
+export function planEachSeries(of: SelectorRead, context: TimeseriesContext): ScanSeries {
   return planSampleScan(of, { op: sampleFoldOf(of) ?? "avg" }, { kind: "without", labels: [] }, context);
 }
 
-function sampleFoldOf(of: TelemetrySelector | RangeFunction): "avg" | "min" | "max" | undefined {
+function sampleFoldOf(of: SelectorRead): "avg" | "min" | "max" | undefined {
   if (of.kind !== "rangeFunction" || !Object.hasOwn(sampleFolds, of.op)) return undefined;
   return sampleFolds[of.op as keyof typeof sampleFolds];
 }
 
 function planSampleScan(
-  of: TelemetrySelector | RangeFunction,
+  of: SelectorRead,
   aggregate: SampleQuery["aggregate"],
   keep: KeptLabels,
   context: TimeseriesContext,
 ): ScanSeries {
-  const selector = of.kind === "rangeFunction" ? of.of : of;
+  const selector = selectorOf(of);
   if (of.kind === "rangeFunction" && of.op === "count_over_time") {
     refuse(context.source, of, "count_over_time counts rows: sum(count_over_time(logs{…}[5m]))");
   }

@@ -46,8 +46,8 @@ export function makePrefixSteps(field: Field, prefix: string): Step[] {
 }
 
 /**
- * The filter for values with a word that begins with a text, ignoring case. The text narrows the rows before the regular
- * expression looks for the beginning of a word.
+ * The filter for values that have a word with this prefix, ignoring case. A search for the prefix as a text narrows the
+ * rows first, so that the regular expression runs over few.
  */
 export function makeWordStartFilter(field: Field, text: string): Filter {
   const pattern = `(?i)(?:^|[^\\p{L}\\p{N}_])${RE2JS.quote(text)}`;

@@ -3,7 +3,7 @@ import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/expression.ts";
 import type { Grouping } from "../tree/grouping.ts";
 import type { JsonPath } from "../tree/json-path.ts";
-import type { RangeFunction } from "../tree/range-function.ts";
+import type { SelectorRead } from "../tree/range-function.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
 import { refuseField, resolveGrouping, resolveLabels, resolveQuantile } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
@@ -30,7 +30,7 @@ const resourceLabels = [
 /** Plans `op(field, logs{…})` and `op(rate(logs{…}))`. Throws a QueryError. */
 export function planRowSeries(
   tree: Aggregate,
-  of: TelemetrySelector | RangeFunction,
+  of: SelectorRead,
   signal: RowSignal,
   context: TimeseriesContext,
 ): SeriesPlan {

@@ -10,7 +10,7 @@ import type {
 /** One read that a timeseries query makes of the store, as plain data. */
 export type Scan = RowScan | SampleScan;
 
-/** The times that a scan reads for a bucket, where they are not those of the bucket. */
+/** Which time range a scan reads for each bucket, where that is not the bucket itself. */
 export interface ScanTimes {
   /** Reads so many seconds before the end of each bucket. Absent: the bucket. */
   windowSeconds?: number;

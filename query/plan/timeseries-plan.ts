@@ -2,6 +2,7 @@ import { parseExpression } from "../parse/parser.ts";
 import { readSource, refuse } from "../text/source.ts";
 import type { Expression } from "../tree/expression.ts";
 import { parseNumber } from "../tree/number-literal.ts";
+import { selectorOf } from "../tree/range-function.ts";
 import { planAggregate } from "./aggregate.ts";
 import { createPlanContext, type TimeseriesContext } from "./context.ts";
 import { planEachSeries } from "./metric-series.ts";
@@ -52,8 +53,7 @@ function planOperand(
     }
     case "selector":
     case "rangeFunction": {
-      const selector = tree.kind === "rangeFunction" ? tree.of : tree;
-      if (isAggregated && selector.of.kind === "metric") return planEachSeries(tree, context);
+      if (isAggregated && selectorOf(tree).of.kind === "metric") return planEachSeries(tree, context);
       return refuseMissingAggregation(tree, exampleOf(tree), context);
     }
     case "jsonPath":
@@ -64,7 +64,7 @@ function planOperand(
 /** An aggregation over the expression, written as an example for an error message. */
 function exampleOf(tree: Extract<Expression, { kind: "selector" | "rangeFunction" | "jsonPath" }>): string {
   if (tree.kind === "jsonPath") return "sum(json_path(…))";
-  const selector = tree.kind === "rangeFunction" ? tree.of : tree;
+  const selector = selectorOf(tree);
   if (selector.of.kind === "metric") return tree.kind === "rangeFunction" ? `sum(${tree.op}(…))` : "avg(…)";
   const rows = `${selector.of.name}{…}`;
   if (tree.kind === "selector") return `count(${rows})`;

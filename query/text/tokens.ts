@@ -107,7 +107,7 @@ const offsetDuration = createToken({
 const offsetVariable = createToken({
   ...{ name: "OffsetVariable", pattern: Variable.PATTERN!, categories: Variable, pop_mode: true },
 });
-/** `offset` before a duration. Elsewhere it is the name of a metric, or a label. */
+/** `offset` is a keyword only before a duration or a variable. Elsewhere it may name a metric or a label. */
 export const Offset = createToken({
   ...{ name: "Offset", label: "`offset`", push_mode: "offset" },
   pattern: /offset(?=\s+(?:\d+[a-z]|\$))/,

@@ -42,7 +42,7 @@ export async function sortInTurns<A extends Uint32Array | Float64Array>(
   return from;
 }
 
-/** Sorts things by a comparison, in turns; equal ones stay in their order. Returns the first `limit` of them. */
+/** Sorts things by a comparison, in turns and stably, and returns the first `limit`. */
 export async function firstInTurns<T>(
   things: readonly T[],
   limit: number,

@@ -14,6 +14,17 @@ export function makeRangeFunction(op: RangeFunctionName, of: TelemetrySelector):
   return Object.freeze({ kind: "rangeFunction", op, of });
 }
 
+/** A selector, alone or in a function of its window: what an aggregation reads from the store by itself. */
+export type SelectorRead = TelemetrySelector | RangeFunction;
+
+export function isSelectorRead(node: { readonly kind: string }): node is SelectorRead {
+  return node.kind === "selector" || node.kind === "rangeFunction";
+}
+
+export function selectorOf(read: SelectorRead): TelemetrySelector {
+  return read.kind === "rangeFunction" ? read.of : read;
+}
+
 export function printRangeFunction(node: RangeFunction): string {
   return `${node.op}(${printSelector(node.of)})`;
 }

@@ -18,7 +18,7 @@ const table = "sessions";
 /** The time of each session's last use; a table of its own, since it changes all the time. */
 const usesTable = "session-uses";
 const secretBytes = 32;
-/** Changes that a sweep stores at once: a few milliseconds of work. */
+/** Changes in one commit of a sweep: a few milliseconds of work. */
 const changesPerCommit = 1_000;
 
 export interface SessionsOptions {

@@ -6,7 +6,7 @@ export class PeriodicTask {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  /** An error of `act` goes to `onError`; the next turn comes nevertheless. */
+  /** Where `act` fails, `onError` gets the error, and `act` is called again after the usual time. */
   constructor(everyMs: number, act: () => Promise<void>, onError: (error: unknown) => void) {
     this.#everyMs = everyMs;
     this.#act = act;
