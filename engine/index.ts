@@ -73,4 +73,4 @@ export type {
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
 export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
-export { type TextVector, textAt } from "./vector/text.ts";
+export { type TextVector, textAt, toTextVector } from "./vector/text.ts";

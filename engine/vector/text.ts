@@ -169,6 +169,7 @@ export class TextBuilder {
   }
 }
 
+/** A vector of one text a row. */
 export function toTextVector(values: readonly string[]): TextVector {
   const builder = new TextBuilder();
   for (const value of values) builder.push(value);

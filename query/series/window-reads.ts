@@ -1,4 +1,4 @@
-import { type AggregateResult, Failure, textAt } from "../../engine/index.ts";
+import { type AggregateResult, Failure, textAt, toTextVector } from "../../engine/index.ts";
 import { pointsMax, windowReadsMax } from "../limits.ts";
 import type { Scan } from "../plan/scan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
@@ -60,7 +60,7 @@ export async function readEachWindow(
 class MergedWindows {
   readonly #width: number;
   readonly #groupOf = new Map<string, number>();
-  readonly #texts: Buffer[] = [];
+  readonly #texts: string[] = [];
   readonly #groups: number[] = [];
   readonly #buckets: number[] = [];
   readonly #values: number[][];
@@ -97,17 +97,15 @@ class MergedWindows {
     const key = JSON.stringify(texts);
     const known = this.#groupOf.get(key);
     if (known !== undefined) return known;
-    for (const text of texts) this.#texts.push(Buffer.from(text));
+    this.#texts.push(...texts);
     this.#groupOf.set(key, this.#groupOf.size);
     return this.#groupOf.size - 1;
   }
 
   build(): AggregateResult {
-    const offsets = new Uint32Array(this.#texts.length + 1);
-    for (const [i, text] of this.#texts.entries()) offsets[i + 1] = offsets[i]! + text.length;
     return {
       groups: this.#groupOf.size,
-      labels: { offsets, bytes: Buffer.concat(this.#texts) },
+      labels: toTextVector(this.#texts),
       points: {
         groups: Uint32Array.from(this.#groups),
         buckets: Float64Array.from(this.#buckets),

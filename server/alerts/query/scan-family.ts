@@ -8,6 +8,7 @@ import {
   type Field,
   type Filter,
   textAt,
+  toTextVector,
 } from "../../../engine/index.ts";
 import { fieldKey } from "../../access/row-facts.ts";
 
@@ -83,11 +84,11 @@ export function splitAnswer(
     const groupNumbers = groups.flatMap((group, number) => pointsOf[group]!.map(() => number));
     const texts = groups.flatMap((group) => {
       const first = group * (familyWidth + width) + familyWidth;
-      return Array.from({ length: width }, (_, i) => Buffer.from(textAt(labels, first + i)));
+      return Array.from({ length: width }, (_, i) => textAt(labels, first + i));
     });
     return {
       groups: groups.length,
-      labels: textVector(texts),
+      labels: toTextVector(texts),
       points: {
         groups: Uint32Array.from(groupNumbers),
         buckets: Float64Array.from(memberPoints, (point) => points.buckets[point]!),
@@ -96,12 +97,6 @@ export function splitAnswer(
       scanned: answer.scanned,
     };
   });
-}
-
-function textVector(texts: readonly Buffer[]): AggregateResult["labels"] {
-  const offsets = new Uint32Array(texts.length + 1);
-  for (const [i, text] of texts.entries()) offsets[i + 1] = offsets[i]! + text.length;
-  return { offsets, bytes: Buffer.concat(texts) };
 }
 
 function isLabel({ kind }: Field): boolean {
