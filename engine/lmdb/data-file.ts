@@ -43,7 +43,11 @@ export class DataFile {
   #newest: Meta | undefined;
   /** Cached pages of the snapshot of `#newest`. */
   readonly #pages = new Map<number, Page>();
-  /** Holds one page while it is checked. */
+  /** The bytes of cached pages, in the order in which they were read. They are used again once the cache was emptied. */
+  readonly #pageBuffers: Buffer[] = [];
+  /** Buffers in use since the cache was emptied. */
+  #usedBuffers = 0;
+  /** Holds one page beside a path while it is checked. */
   #neighbour: Buffer | undefined;
 
   /**
@@ -120,7 +124,7 @@ export class DataFile {
       if (this.#newest !== undefined && this.#metaPages.equals(this.#previousMetaPages)) return this.#newest;
       this.#metaPages.copy(this.#previousMetaPages);
       this.#newest = undefined;
-      this.#pages.clear();
+      this.#emptyCache();
       try {
         this.#newest = chooseNewest(this.#parseMeta(0), this.#parseMeta(1));
         return this.#newest;
@@ -148,7 +152,10 @@ export class DataFile {
     return this.#metaPages.compare(meta.bytes, 0, metaBytes, at, at + metaBytes) === 0;
   }
 
-  /** Finds the leaf node of `key` in the main tree. Throws Failure "damage" where a page on its path is damaged. */
+  /**
+   * Finds the leaf node of `key` in the main tree; its key is valid until the next call. Throws Failure "damage" where a
+   * page on its path is damaged.
+   */
   find(meta: Meta, key: Uint8Array): LeafNode | undefined {
     if (meta.main.root === undefined || key.length > keyBytesMax(this.pageBytes)) return undefined;
     let number = meta.main.root;
@@ -165,11 +172,11 @@ export class DataFile {
   }
 
   /**
-   * Checks the pages of the main tree that a change of `key` may touch: those on its path, and their neighbours, with
-   * which LMDB may merge them. Pages in `checked` are left out, and those that were read are added. Reads the file, not
-   * the cache, as LMDB will. Throws Failure "damage".
+   * Checks the pages of the main tree that a change of `key` may touch: those on its path and, where the key is removed,
+   * their neighbours, with which LMDB may merge them. Pages in `checked` are left out, and those that were read are
+   * added. Reads the file, not the cache, as LMDB will. Throws Failure "damage".
    */
-  checkTouched(meta: Meta, key: Uint8Array, checked: Set<number>): void {
+  checkTouched(meta: Meta, key: Uint8Array, isRemoved: boolean, checked: Set<number>): void {
     let touched = meta.main.root === undefined ? [] : [meta.main.root];
     for (let level = 1; level <= meta.main.depth && touched.length > 0; level++) {
       const isLeaf = level === meta.main.depth;
@@ -178,27 +185,46 @@ export class DataFile {
         // What looks for the key next need not read its path again. Neighbours are read for this check alone.
         const isOnPath = number === touched[0];
         const page = isOnPath
-          ? this.readPage(meta, number, isLeaf)
+          ? this.#readIntoCache(meta, number, isLeaf)
           : this.#readNeighbour(meta, number, isLeaf);
         page.checkTiling();
-        if (isOnPath) this.#keepPage(number, page);
         checked.add(number);
       }
-      if (!isLeaf) touched = listTouchedChildren(this.#readCachedPage(meta, touched[0]!, false), key);
+      if (!isLeaf)
+        touched = listTouchedChildren(this.#readCachedPage(meta, touched[0]!, false), key, isRemoved);
     }
   }
 
+  /** The page is valid until the next call. */
   #readCachedPage(meta: Meta, number: number, isLeaf: boolean): Page {
     const cached = this.#pages.get(number);
     if (cached?.isLeaf === isLeaf && meta === this.#newest) return cached;
-    const page = this.readPage(meta, number, isLeaf);
-    this.#keepPage(number, page);
+    return this.#readIntoCache(meta, number, isLeaf);
+  }
+
+  /** Reads the page from the file, in the place of what the cache has of it. */
+  #readIntoCache(meta: Meta, number: number, isLeaf: boolean): Page {
+    checkPageNumber(meta, number);
+    if (this.#usedBuffers === cachedPagesMax || this.#pages.size === cachedPagesMax) this.#emptyCache();
+    this.#pages.delete(number);
+    const page = new Page(this.#readCacheBytes(number), number, isLeaf, meta.transactionId);
+    this.#pages.set(number, page);
     return page;
   }
 
-  #keepPage(number: number, page: Page): void {
-    if (this.#pages.size >= cachedPagesMax) this.#pages.clear();
-    this.#pages.set(number, page);
+  #readCacheBytes(number: number): Buffer {
+    const location = { offset: number * this.pageBytes, length: this.pageBytes };
+    if (this.#bytes !== undefined) return this.read(location);
+    const index = this.#usedBuffers++;
+    const bytes = this.#pageBuffers[index] ?? Buffer.allocUnsafeSlow(this.pageBytes);
+    this.#pageBuffers[index] = bytes;
+    this.#readInto(bytes, location.offset);
+    return bytes;
+  }
+
+  #emptyCache(): void {
+    this.#pages.clear();
+    this.#usedBuffers = 0;
   }
 
   /** Reads a page as `readPage` does, into a buffer that the next call uses again. */
@@ -263,11 +289,11 @@ function checkPageNumber(meta: Meta, number: number): void {
   if (number < 2 || number > meta.lastPage) throw makeDamage(`page ${number}`, "there is no such page");
 }
 
-/** Numbers of the child whose range holds `key`, first, and of its neighbours. */
-function listTouchedChildren(page: Page, key: Uint8Array): number[] {
+/** Numbers of the child whose range holds `key`, first, and of its neighbours where these are asked for. */
+function listTouchedChildren(page: Page, key: Uint8Array, withNeighbours: boolean): number[] {
   const index = Math.max(page.search(key), 0);
-  const indexes = [index, index - 1, index + 1].filter((i) => i >= 0 && i < page.nodeCount);
-  return indexes.map((i) => page.branchNode(i).page);
+  const indexes = withNeighbours ? [index, index - 1, index + 1] : [index];
+  return indexes.filter((i) => i >= 0 && i < page.nodeCount).map((i) => page.branchNode(i).page);
 }
 
 function openForReading(file: string): number {

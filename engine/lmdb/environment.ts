@@ -256,8 +256,8 @@ class WriteEnvironment extends ReadEnvironment {
 
   /**
    * Checks what may have changed since the audit at open, and what it did not read: the file's length, the meta page, the
-   * free tree, the pages on the paths to the keys and beside them, and the headers of the overflow pages that the commit
-   * frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
+   * free tree, the pages on the paths to the keys, those beside the paths of removed keys, and the headers of the overflow
+   * pages that the commit frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
    */
   #checkChanges(changes: Changes): number {
     this.file.checkLinked();
@@ -276,7 +276,7 @@ class WriteEnvironment extends ReadEnvironment {
       if (key.length === 0 || key.length > keyBytesMax(this.file.pageBytes)) {
         throw new RangeError(`a key of ${key.length} bytes`);
       }
-      this.file.checkTouched(meta, key, checkedPages);
+      this.file.checkTouched(meta, key, value === undefined, checkedPages);
       const overflow = this.file.find(meta, key)?.overflow;
       if (overflow !== undefined) this.file.checkOverflow(meta, overflow);
       keyChanges.push({ value, currentOverflowPages: overflow?.pages ?? 0 });

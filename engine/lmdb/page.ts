@@ -264,16 +264,13 @@ export class Page {
 
   /** Throws Failure "damage" unless the nodes fill the page from the first node to its end without gap or overlap. */
   checkTiling(): void {
-    const bounds: { from: number; to: number }[] = [];
-    for (let i = 0; i < this.nodeCount; i++) {
-      const from = this.#nodeAt(i);
-      bounds.push({ from, to: from + this.#nodeBytes(from) });
-    }
-    bounds.sort((a, b) => a.from - b.from);
+    const starts = new Uint16Array(this.nodeCount);
+    for (let i = 0; i < this.nodeCount; i++) starts[i] = this.#nodeAt(i);
+    starts.sort();
     let end = this.#nodesStart;
-    for (const { from, to } of bounds) {
+    for (const from of starts) {
       if (from !== end) throw this.#damage("its nodes overlap or leave gaps");
-      end = to;
+      end = from + this.#nodeBytes(from);
     }
     if (end !== this.#bytes.length) throw this.#damage("its nodes do not reach its end");
   }
