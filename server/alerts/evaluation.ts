@@ -264,13 +264,16 @@ export class QueryEvaluation {
     lateRows.judgedAgain += revisedBuckets;
     lateRows.tooLate += keptBuckets;
     metrics.lateBuckets.add(alerts.size * (revisedBuckets + keptBuckets));
+    let fired = 0;
+    let taken = 0;
     for (const advanced of advances) {
-      const { opened = [], closed = [], retracted = [] } = advanced ?? {};
-      const fired = opened.filter(({ corrected }) => corrected === true).length;
-      const taken = closed.filter(({ reason }) => reason === "corrected").length + retracted.length;
-      metrics.corrections.add(fired, { to: "fired" });
-      metrics.corrections.add(taken, { to: "corrected" });
+      if (advanced === null) continue;
+      const { opened, closed, retracted } = advanced;
+      fired += opened.filter(({ corrected }) => corrected === true).length;
+      taken += closed.filter(({ reason }) => reason === "corrected").length + retracted.length;
     }
+    metrics.corrections.add(fired, { to: "fired" });
+    metrics.corrections.add(taken, { to: "corrected" });
   }
 
   /** Stores the window, and the states of the alerts that changed, in one commit. */

@@ -26,6 +26,8 @@ interface Episode {
   problem: string;
   /** Who was told; null before anybody was. */
   told: RoutedAction[] | null;
+  /** What they were told. Absent before that, and from episodes that an earlier version stored. */
+  begin?: AlertEvent;
 }
 
 export interface HealthWatchOptions {
@@ -92,7 +94,12 @@ export class HealthWatch {
       const episode = this.#follow(alert, problem, before, nowMs, messages);
       if (episode !== before) after.set(id, episode);
     }
-    for (const id of this.#episodes.keys()) if (!seen.has(id)) after.set(id, undefined);
+    for (const [id, { told, begin }] of this.#episodes) {
+      if (seen.has(id)) continue;
+      after.set(id, undefined);
+      if (told !== null && begin !== undefined)
+        messages.push({ event: makeDeletedEvent(begin, nowMs), actions: told });
+    }
     if (after.size === 0) return;
     const prepared = outbox.prepare({ nowMs, messages, firstSeen: [] });
     const changes = Array.from(after, ([id, value]): StateChange => {
@@ -125,7 +132,7 @@ export class HealthWatch {
     const event = makeEvent("alertUnhealthy", alert, { ...episode, problem }, nowMs);
     const told = this.#options.actionsFor(event, ownActionsOf(alert));
     messages.push({ event, actions: told });
-    return { ...episode, problem, told };
+    return { ...episode, problem, told, begin: event };
   }
 }
 
@@ -149,8 +156,7 @@ function makeEvent(
   const fireId = stableId("unhealthy", id, sinceMs);
   const { bucketSeconds } = queryOf(alert);
   return {
-    // The same as of a fire, so that the end is told to whom the begin was told.
-    id: stableId(type === "alertUnhealthy" ? "fired" : "resolved", fireId),
+    id: type === "alertUnhealthy" ? stableId("fired", fireId) : endId(fireId),
     type,
     ...{ alertId: id, alertName: name, alertDescription: description, rule: "", ...queryOf(alert) },
     ...{ fireId, labels: {}, firedAtMs: sinceMs, problem, late: false },
@@ -163,4 +169,14 @@ function makeEvent(
     ...(alert.runbook === undefined ? {} : { runbook: alert.runbook }),
     ...(type === "alertHealthy" ? { resolvedAtMs: nowMs } : {}),
   };
+}
+
+/** The end of an episode whose alert was deleted. */
+function makeDeletedEvent(begin: AlertEvent, nowMs: number): AlertEvent {
+  return { ...begin, id: endId(begin.fireId), type: "alertHealthy", resolvedAtMs: nowMs, reason: "deleted" };
+}
+
+/** The same as of a fire, so that the end is told to whom the begin was told. */
+function endId(fireId: string): string {
+  return stableId("resolved", fireId);
 }

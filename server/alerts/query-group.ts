@@ -159,8 +159,14 @@ export class QueryGroup<Member extends GroupMember> {
       const fromMs = Math.min(Math.max(throughMs, oldestMs), newestCompleteMs - bucketMs);
       return { fromMs, toMs: Math.min(newestCompleteMs, fromMs + readBucketsMax * bucketMs) };
     }
-    const isSettled = ![...this.alerts].some((each) => each.hasPendingWork() || this.isBehind(each));
-    return isSettled && !isRevising ? undefined : { fromMs: throughMs, toMs: throughMs };
+    return isRevising || !this.#isSettled() ? { fromMs: throughMs, toMs: throughMs } : undefined;
+  }
+
+  /** Whether every alert has judged all buckets of the window, and has nothing else to do. */
+  #isSettled(): boolean {
+    for (const evaluated of this.alerts)
+      if (evaluated.hasPendingWork() || this.isBehind(evaluated)) return false;
+    return true;
   }
 
   /** Returns whether an alert has not judged all buckets of the window. */

@@ -74,7 +74,7 @@ const fireFacts = {
   late: z.boolean(),
 };
 
-/** A fire has begun or ended; or an alert is not judged any more, or again. */
+/** A fire has begun or ended; or an alert is not judged any more, or again, or was deleted meanwhile. */
 const alertEvent = z.object({
   ...fireFacts,
   type: z.enum(["alertFired", "alertResolved", "alertUnhealthy", "alertHealthy"]),
@@ -164,7 +164,7 @@ const alertHealthData = z
   .strictObject({
     ...sharedData,
     problem: z.string().meta({ description: "Why the alert is not judged, or was not" }),
-    resolvedAt: timeText.nullable(),
+    ...endData,
   })
   .meta({ id: "AlertHealthEventData" });
 

@@ -10,8 +10,8 @@ interface EventRules<Event extends NotificationEvent> {
   isWanted(action: Action): boolean;
   /** Value of the webhook variable `$alert_state`. */
   state: "firing" | "resolved" | "unhealthy" | "healthy";
-  /** First word of a message's title. */
-  verb: string;
+  /** First words of a message's title. */
+  verb(event: Event): string;
   /** Time of the event, milliseconds since the epoch. */
   atMs(event: Event): number;
   /** Says what happened. Messages put the rule's name and the instance's labels before it. */
@@ -40,16 +40,18 @@ const alertLink = {
   pathOf: ({ alertId, fireId }: AlertEvent) => `/alerts/${encodeURIComponent(alertId)}?fire=${fireId}`,
 };
 
-const healthData = ({ problem, resolvedAtMs }: AlertEvent) => ({
-  problem: problem ?? "",
+const endData = ({ resolvedAtMs, reason }: AlertEvent) => ({
   resolvedAt: resolvedAtMs === undefined ? null : time(resolvedAtMs),
+  resolveReason: reason ?? null,
 });
+
+const healthData = (event: AlertEvent) => ({ problem: event.problem ?? "", ...endData(event) });
 
 const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   alertFired: {
     isWanted: () => true,
     state: "firing",
-    verb: "Firing",
+    verb: ({ repeat }) => (repeat === undefined ? "Firing" : "Still firing"),
     icon: "🔥",
     link: alertLink,
     details: () => [],
@@ -59,14 +61,14 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
       const limit = condition === undefined ? "" : ` (${thresholdText(condition)})`;
       return `${value}${limit}, since ${time(firedAtMs)}`;
     },
-    data: () => ({ resolvedAt: null, resolveReason: null }),
+    data: endData,
     pagerDuty: "trigger",
     order: 0,
   },
   alertResolved: {
     isWanted: isResolveWanted,
     state: "resolved",
-    verb: "Resolved",
+    verb: () => "Resolved",
     icon: "✅",
     link: alertLink,
     details: () => [],
@@ -75,17 +77,14 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
       const why = reason === undefined || reason === "recovered" ? "" : ` (${resolveReasonTexts[reason]})`;
       return `fired at ${time(firedAtMs)}, ended at ${time(resolvedAtMs ?? firedAtMs)}${why}`;
     },
-    data: ({ resolvedAtMs, reason }) => ({
-      resolvedAt: resolvedAtMs === undefined ? null : time(resolvedAtMs),
-      resolveReason: reason ?? null,
-    }),
+    data: endData,
     pagerDuty: "resolve",
     order: 1,
   },
   alertUnhealthy: {
     isWanted: () => true,
     state: "unhealthy",
-    verb: "Not judged",
+    verb: () => "Not judged",
     icon: "⚠️",
     link: alertLink,
     details: () => [],
@@ -98,13 +97,15 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   alertHealthy: {
     isWanted: isResolveWanted,
     state: "healthy",
-    verb: "Judged again",
+    verb: ({ reason }) => (reason === "deleted" ? "Deleted" : "Judged again"),
     icon: "✅",
     link: alertLink,
     details: () => [],
     atMs: ({ resolvedAtMs, firedAtMs }) => resolvedAtMs ?? firedAtMs,
-    text: ({ problem, firedAtMs, resolvedAtMs }) =>
-      `the alert was not judged from ${time(firedAtMs)} to ${time(resolvedAtMs ?? firedAtMs)}: ${problem ?? ""}`,
+    text: ({ problem, firedAtMs, resolvedAtMs, reason }) => {
+      const to = `to ${time(resolvedAtMs ?? firedAtMs)}${reason === "deleted" ? ", when it was deleted" : ""}`;
+      return `the alert was not judged from ${time(firedAtMs)} ${to}: ${problem ?? ""}`;
+    },
     data: healthData,
     pagerDuty: "resolve",
     order: 1,
@@ -112,7 +113,7 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   investigationCompleted: {
     isWanted: () => true,
     state: "firing",
-    verb: "Investigated",
+    verb: () => "Investigated",
     icon: "🔎",
     link: {
       text: "Open the investigation",

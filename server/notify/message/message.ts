@@ -52,8 +52,7 @@ export function titleOf(events: readonly NotificationEvent[]): string {
   const severity = first.severity === undefined ? "" : ` (${first.severity})`;
   const count = events.length > 1 ? ` (${events.length} instances)` : "";
   const late = events.some((event) => event.late) ? " (late)" : "";
-  const verb = first.repeat === undefined ? rulesOf(first.type).verb : "Still firing";
-  return `${verb}${severity}: ${oneLine(first.alertName)}${count}${late}`;
+  return `${rulesOf(first.type).verb(first)}${severity}: ${oneLine(first.alertName)}${count}${late}`;
 }
 
 /** The alert's template with its variables replaced; without one its description. */

@@ -105,7 +105,7 @@ test("the time is the alert's own; 0 tells at once", async () => {
   expect(world.told).toHaveLength(3);
 });
 
-test("a restart tells nothing again, and forgets nothing", async () => {
+test("a restart tells nothing again, and forgets nothing; the end of a deleted alert is told", async () => {
   const world = new Watch();
   const alert = alertWith();
   world.alerts = [{ alert, problem: "p" }];
@@ -123,9 +123,18 @@ test("a restart tells nothing again, and forgets nothing", async () => {
   world.alerts = [{ alert, problem: "p" }];
   expect(world.watch.unhealthySinceMs("a")).toBe(startMs);
   await world.pass(20);
+  world.state = world.disk.open();
+  world.open();
   world.alerts = [];
-  await world.pass(1);
-  expect(world.told).toHaveLength(3);
+  await world.pass(2);
+  expect(world.told.slice(3)).toEqual(["own", "other", "routed"].map((uuid) => `alertHealthy a ${uuid}`));
+  const [begin, end] = world.events as [AlertEvent, AlertEvent];
+  expect(end).toMatchObject({
+    fireId: begin.fireId,
+    reason: "deleted",
+    problem: "p",
+    alertName: begin.alertName,
+  });
   expect(world.state.list("alert-health")).toEqual([]);
 });
 

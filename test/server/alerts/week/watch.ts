@@ -8,6 +8,7 @@ import { minute, second } from "./plan.ts";
 export type Judged = "yes" | "no" | "unknown";
 
 interface Episode {
+  alert: ModelAlert;
   sinceMs: number;
   told: readonly Action[] | null;
 }
@@ -21,41 +22,41 @@ export class ModelWatch {
     for (const [alert, judged] of alerts) {
       const { id } = alert.alert.metadata;
       gone.delete(id);
-      if (judged === "yes") this.#end(alert, id, nowMs);
+      if (judged === "yes") this.#end(id, nowMs, null);
       if (judged === "no") this.#goOn(alert, id, holds, nowMs);
     }
-    for (const id of gone) this.#episodes.delete(id);
+    for (const id of gone) this.#end(id, nowMs, "deleted");
   }
 
-  #end(alert: ModelAlert, id: string, nowMs: number): void {
+  #end(id: string, nowMs: number, reason: string | null): void {
     const episode = this.#episodes.get(id);
     this.#episodes.delete(id);
-    if (episode?.told != null) tell("alertHealthy", alert, episode, episode.told, nowMs);
+    if (episode?.told != null) tell("alertHealthy", episode, episode.told, nowMs, reason);
   }
 
   #goOn(alert: ModelAlert, id: string, holds: ModelHolds, nowMs: number): void {
-    const episode = this.#episodes.get(id) ?? { sinceMs: nowMs, told: null };
+    const episode = this.#episodes.get(id) ?? { alert, sinceMs: nowMs, told: null };
     this.#episodes.set(id, episode);
     const { unhealthyAfterSeconds } = alert.alert;
     const afterMs = unhealthyAfterSeconds === undefined ? 10 * minute : unhealthyAfterSeconds * second;
     if (episode.told !== null || nowMs < episode.sinceMs + afterMs) return;
     const all = alert.alert.timeseries.evaluationRules.flatMap(({ actions = [] }) => actions);
     episode.told = receiversOf({ alertId: id, rule: "", labels: "{}" }, all, holds);
-    tell("alertUnhealthy", alert, episode, episode.told, null);
+    tell("alertUnhealthy", episode, episode.told, null, null);
   }
 }
 
 function tell(
   type: ModelEvent["type"],
-  alert: ModelAlert,
-  { sinceMs }: Episode,
+  { alert, sinceMs }: Episode,
   actions: readonly Action[],
   resolvedAtMs: number | null,
+  reason: string | null,
 ): void {
   const fire: ModelFire = {
     ...{ alertId: alert.alert.metadata.id, rule: "", labels: "{}", firedAtMs: sinceMs },
     ...{ resolvedAtMs, reason: null, told: "yes", noticed: true, actions },
     ...{ repeatSeconds: undefined, repeats: new Map(), heldMs: null, begunMs: 0, endedMs: null },
   };
-  alert.events.push({ fire, type, actions, late: false, resolvedAtMs, reason: null });
+  alert.events.push({ fire, type, actions, late: false, resolvedAtMs, reason });
 }
