@@ -6,12 +6,12 @@ import type { QueryKind } from "../../query/index.ts";
 import { type Client, ConnectionProblem, openClient, toAnswerError } from "./client/client.ts";
 import { EventStreamRefused, readEvents } from "./client/event-stream.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { ageFlag, jsonFlag, serverFlags } from "./flags/shared-flags.ts";
+import { ageFlag, jsonFlag, serverFlags, zoneFlags } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import { printWarnings, writeLines } from "./output/lines.ts";
 import { formatLogLine, type LogEntry } from "./output/log-line.ts";
 import { formatSpanLine, type SpanEntry } from "./output/span-line.ts";
-import { escapeJson, escapeText, wantsColour } from "./output/terminal.ts";
+import { escapeJson, escapeText, type LineStyle, outputStyle } from "./output/terminal.ts";
 
 const flags = {
   since: {
@@ -20,6 +20,7 @@ const flags = {
     defaultText: "only what arrives from now on",
   },
   json: jsonFlag,
+  ...zoneFlags,
   ...serverFlags,
 } as const;
 
@@ -72,18 +73,19 @@ class TailReader {
 
   constructor(
     client: Client,
-    { since, json }: Settings<typeof flags>,
+    settings: Settings<typeof flags>,
     query: string,
     kind: QueryKind,
     signal: AbortSignal,
   ) {
+    const { since, json } = settings;
     this.#client = client;
     this.#query = query;
     this.#startMs = since === null ? null : Math.max(0, Date.now() - since);
     this.#signal = signal;
-    const inColour = wantsColour(process.stdout, process.env);
+    const style = outputStyle(settings);
     const format = kind === "spans" ? formatSpanData : formatLogData;
-    this.#format = json ? escapeJson : (data) => format(data, inColour);
+    this.#format = json ? escapeJson : (data) => format(data, style);
   }
 
   /** Throws an Error whose message is one sentence for people, where the tail cannot begin or may not go on. */
@@ -181,10 +183,10 @@ function report(sentence: string): void {
   process.stderr.write(`svc: ${escapeText(sentence)}\n`);
 }
 
-function formatLogData(data: string, inColour: boolean): string {
-  return formatLogLine(JSON.parse(data) as LogEntry, inColour);
+function formatLogData(data: string, style: LineStyle): string {
+  return formatLogLine(JSON.parse(data) as LogEntry, style);
 }
 
-function formatSpanData(data: string, inColour: boolean): string {
-  return formatSpanLine(JSON.parse(data) as SpanEntry, inColour);
+function formatSpanData(data: string, style: LineStyle): string {
+  return formatSpanLine(JSON.parse(data) as SpanEntry, style);
 }

@@ -6,6 +6,7 @@ import { type Action, actionShape, repeatSecondsShape } from "./alert.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { integerFrom, labelMatchShape, listOf, nameText, strictObject } from "./schema.ts";
+import { isTimeZone } from "./time-zone.ts";
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 export type Day = (typeof days)[number];
@@ -56,14 +57,6 @@ export function checkNotificationRoute({ muteTimes = [] }: NotificationRoute, pa
     if (timeZone === undefined || isTimeZone(timeZone)) continue;
     const where = `${path}.muteTimes[${i}].timeZone`;
     throw makeFieldRefusal(where, `must be the IANA name of a time zone, got ${JSON.stringify(timeZone)}`);
-  }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
-  } catch {
-    return false;
   }
 }
 

@@ -1,7 +1,9 @@
 /** Flags that several commands share. */
 
+import { isTimeZone } from "../../model/time-zone.ts";
 import { parseSwitch, parseText, takeLast } from "./flag.ts";
 import { parseAge, parseSize, parseTime, parseUrl, UsageError } from "./units.ts";
+import { Zone } from "./zone.ts";
 
 /** The parts that flags of one kind have in common. */
 export const switchFlag = { placeholder: null, default: "false", parse: takeLast(parseSwitch) } as const;
@@ -11,6 +13,34 @@ export const timeFlag = {
   placeholder: "TIME",
   parse: takeLast((text: string) => parseTime(text, Date.now())),
 } as const;
+
+/** A time whose zone another flag says. */
+export const zonedTimeFlag = {
+  placeholder: "TIME",
+  parse: takeLast((text: string) => {
+    const nowMs = Date.now();
+    parseTime(text, nowMs);
+    return (zone: Zone) => parseTime(text, nowMs, zone);
+  }),
+} as const;
+
+/** In which zone times are read and printed. */
+export const zoneFlags = {
+  zone: {
+    placeholder: "ZONE",
+    help: "prints times in this zone, such as Europe/Berlin, or local; times in flags are of it too",
+    default: "UTC",
+    parse: takeLast(parseZone),
+  },
+  utc: { ...switchFlag, help: "prints times in UTC whatever SVC_ZONE says" },
+} as const;
+
+function parseZone(text: string): Zone {
+  if (text === "local") return new Zone(Intl.DateTimeFormat().resolvedOptions().timeZone);
+  if (!isTimeZone(text))
+    throw new UsageError("the IANA name of a time zone such as Europe/Berlin, UTC or local");
+  return new Zone(text);
+}
 
 export const dataFlag = {
   placeholder: "DIR",

@@ -1,5 +1,7 @@
 /** Parses sizes, ages, times and addresses as people write them. Each parser throws UsageError with what it expects. */
 
+import { utc, type Zone } from "./zone.ts";
+
 /** The program was called wrongly. The message is one sentence, the exit code 2. */
 export class UsageError extends Error {}
 
@@ -51,14 +53,14 @@ export function parseAge(text: string): number {
   return ms;
 }
 
-/** Unix milliseconds of `now`, `-1h`, an ISO date (UTC unless it says otherwise) or a number of milliseconds. */
-export function parseTime(text: string, nowMs: number): number {
+/** Unix milliseconds of `now`, `-1h`, an ISO date (of the zone unless it says otherwise) or a number of milliseconds. */
+export function parseTime(text: string, nowMs: number, zone: Zone = utc): number {
   const trimmed = text.trim();
   if (trimmed === "now") return nowMs;
   const [, age] = /^(?:now)?-(.+)$/.exec(trimmed) ?? [];
   if (age !== undefined) return Math.max(0, nowMs - parseTimeAge(age));
   if (/^\d{9,16}$/.test(trimmed)) return Number(trimmed);
-  const ms = parseIsoMs(trimmed);
+  const ms = parseIsoMs(trimmed, zone);
   if (ms === null) throw new UsageError(timeExpectation);
   return ms;
 }
@@ -73,14 +75,15 @@ function parseTimeAge(age: string): number {
   }
 }
 
-/** Null where it is no ISO date. Without an offset the time is UTC, as all printed times are. */
-function parseIsoMs(text: string): number | null {
+/** Null where it is no ISO date. Without an offset it is a time of the zone. */
+function parseIsoMs(text: string, zone: Zone): number | null {
   const form = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
   const [matched, offset] = form.exec(text) ?? [];
   if (matched === undefined) return null;
   const zoned = offset === undefined && text.length > 10 ? `${text}Z` : text;
   const ms = Date.parse(zoned.replace(" ", "T"));
-  return Number.isNaN(ms) || ms < 0 ? null : ms;
+  if (Number.isNaN(ms) || ms < 0) return null;
+  return offset === undefined ? zone.fromClockMs(ms) : ms;
 }
 
 export interface HostPort {

@@ -1,6 +1,6 @@
 /** A profile or a Kubernetes resource as a line of text. */
 
-import { addColour, escapeLine } from "./terminal.ts";
+import { addColour, escapeLine, type LineStyle } from "./terminal.ts";
 
 /** A row in an answer of the API. */
 export interface BodyEntry {
@@ -10,8 +10,11 @@ export interface BodyEntry {
 }
 
 /** Formats time, kind and name of the resource, what happened to it, and its body. */
-export function formatBodyLine({ timestamp, body, attributes }: BodyEntry, inColour: boolean): string {
-  const time = new Date(timestamp).toISOString();
+export function formatBodyLine(
+  { timestamp, body, attributes }: BodyEntry,
+  { inColour, zone }: LineStyle,
+): string {
+  const time = zone.print(timestamp);
   const {
     "k8s.resource.kind": kind,
     "k8s.namespace.name": namespace,

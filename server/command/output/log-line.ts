@@ -1,6 +1,6 @@
 /** A log entry as text. */
 
-import { addColour, colourOfLevel, escapeLine, escapeText } from "./terminal.ts";
+import { addColour, colourOfLevel, escapeLine, escapeText, type LineStyle } from "./terminal.ts";
 
 /** A log entry in an answer of the API. */
 export interface LogEntry {
@@ -13,8 +13,8 @@ export interface LogEntry {
 const levelWidth = 5;
 
 /** Formats time, level, service and message; further lines of the message are indented. */
-export function formatLogLine(entry: LogEntry, inColour: boolean): string {
-  const time = new Date(entry.timestamp).toISOString();
+export function formatLogLine(entry: LogEntry, { inColour, zone }: LineStyle): string {
+  const time = zone.print(entry.timestamp);
   const level = escapeLine(entry.log_level === "" ? "-" : entry.log_level).padEnd(levelWidth);
   const service = escapeLine(entry.attributes["service.name"] ?? "-");
   const [first = "", ...more] = escapeText(entry.message.replaceAll("\r\n", "\n").trimEnd()).split("\n");

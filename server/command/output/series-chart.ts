@@ -1,6 +1,7 @@
 /** Timeseries as lines of text: a small chart of each series, with its minimum, maximum and last value. */
 
-import { addColour, escapeLine } from "./terminal.ts";
+import { addColour, escapeLine, type LineStyle } from "./terminal.ts";
+import { drawTimeAxis } from "./time-axis.ts";
 
 /** A timeseries answer of the API. */
 export interface SeriesAnswer {
@@ -15,11 +16,14 @@ const blocks = "▁▂▃▄▅▆▇█";
 const chartWidthMax = 60;
 const significantDigits = 5;
 
-/** Returns a header and a line for each series. Each chart covers the whole range; a column without points is blank. */
+/**
+ * Returns a header, a line for each series, and the axis of times. Each chart covers the whole range; a column without
+ * points is blank.
+ */
 export function formatSeriesLines(
   { series, bucketSize }: SeriesAnswer,
   range: { startMs: number; endMs: number },
-  inColour: boolean,
+  { inColour, zone }: LineStyle,
 ): string[] {
   const widthMs = bucketSize * 1000;
   const first = Math.floor(range.startMs / widthMs);
@@ -43,7 +47,10 @@ export function formatSeriesLines(
     const drawn = inColour ? addColour(chart, "blue") : chart;
     return [drawn, ...figures.map((text, i) => text.padStart(widths[i]!)), name].join("  ").trimEnd();
   });
-  return lines.length === 0 ? [] : [inColour ? addColour(head, "grey") : head, ...lines];
+  if (lines.length === 0) return [];
+  const axis = drawTimeAxis({ startMs: first * widthMs, endMs: (first + buckets) * widthMs }, width, zone);
+  const [above, below] = inColour ? [addColour(head, "grey"), addColour(axis, "grey")] : [head, axis];
+  return [above, ...lines, below];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A span as a line of text. */
 
-import { addColour, escapeLine } from "./terminal.ts";
+import { addColour, escapeLine, type LineStyle } from "./terminal.ts";
 
 /** A span in an answer of the API. */
 export interface SpanEntry {
@@ -13,11 +13,16 @@ export interface SpanEntry {
   attributes: Record<string, string>;
 }
 
+/** Unix milliseconds of the begin of a span. */
+export function startMsOf({ startTimeUnixNano }: SpanEntry): number {
+  return Number(BigInt(startTimeUnixNano) / 1_000_000n);
+}
+
 const durationWidth = 10;
 
 /** Formats start, duration, service, name, status and trace id. */
-export function formatSpanLine(span: SpanEntry, inColour: boolean): string {
-  const time = new Date(Number(BigInt(span.startTimeUnixNano) / 1_000_000n)).toISOString();
+export function formatSpanLine(span: SpanEntry, { inColour, zone }: LineStyle): string {
+  const time = zone.print(startMsOf(span));
   const duration = `${span.durationMs?.toFixed(1) ?? "-"} ms`.padStart(durationWidth);
   const service = escapeLine(span.attributes["service.name"] ?? "-");
   const name = escapeLine(span.name);

@@ -1,6 +1,7 @@
 /** Colours, and escapes for control characters that stored rows may hold, for output on a terminal. */
 
 import type { WriteStream } from "node:tty";
+import { utc, type Zone } from "../flags/zone.ts";
 
 const controlSequence = "\u001b[";
 
@@ -8,12 +9,23 @@ export type Colour = "red" | "yellow" | "green" | "blue" | "magenta" | "grey";
 const codes: Record<Colour, number> = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, grey: 90 };
 
 /** Follows https://no-color.org. */
-export function wantsColour(
+function wantsColour(
   stream: WriteStream | NodeJS.WriteStream,
   environment: NodeJS.ProcessEnv,
 ): boolean {
   if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== "") return false;
   return stream.isTTY === true && environment.TERM !== "dumb";
+}
+
+/** How lines are printed. */
+export interface LineStyle {
+  inColour: boolean;
+  zone: Zone;
+}
+
+/** The style of lines on standard output. */
+export function outputStyle({ zone, utc: isUtc }: { zone: Zone; utc: boolean }): LineStyle {
+  return { inColour: wantsColour(process.stdout, process.env), zone: isUtc ? utc : zone };
 }
 
 export function addColour(text: string, colour: Colour | null): string {

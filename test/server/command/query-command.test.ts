@@ -96,6 +96,29 @@ describe("svc query", () => {
     ).toEqual(messages);
   });
 
+  test("a time zone is that of the printed times, and of those in flags", async () => {
+    await ingest(server, lines(rows(3)));
+    const range = ["--from", "2026-01-29 09:42:00.001", "--to", "2026-01-29T09:42:00.001"];
+    const { out, err } = await svc("query", ...range, "--zone", "Europe/Berlin");
+    expect([out, err]).toEqual(["2026-01-29T09:42:00.001+01:00 info  - row 1\n", ""]);
+    const inUtc = await svc("query", "--to", "2026-01-29T08:42", "--zone", "Europe/Berlin", "--utc");
+    expect([inUtc.out, inUtc.err]).toEqual(["2026-01-29T08:42:00.000Z info  - row 0\n", ""]);
+  });
+
+  test("where nothing is found, it says from when to when there is something", async () => {
+    await ingest(server, lines(rows(3)));
+    const elsewhere = await svc("query", "--to", "2026-01-29T08:00", "row -0");
+    expect([elsewhere.code, elsewhere.out, elsewhere.err]).toEqual([
+      0,
+      "",
+      "svc: found nothing from 2026-01-29T07:00:00.000Z to 2026-01-29T08:00:00.000Z, but there is from 2026-01-29T08:42:00.001Z to 2026-01-29T08:42:00.002Z\n",
+    ]);
+    const nowhere = await svc("query", ...from, "column");
+    expect(nowhere.err).toMatch(
+      /^svc: found nothing from 2026-01-01T.*, nor at any other time; what is stored is from 2026-01-29T08:42:00.000Z to 2026-01-29T08:42:00.002Z\n$/,
+    );
+  });
+
   test("the error of a query is printed with its caret", async () => {
     const { code, out, err } = await svc("query", "{service.name=}");
     expect([code, out]).toEqual([1, ""]);
@@ -116,6 +139,14 @@ describe("svc query", () => {
       '--from must be a time such as -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds, got "yesterday"',
     ],
     [["--from", "2026-13-01"], "--from must be a time such as"],
+    [
+      ["--from", "2026-01-30", "--to", "2026-01-29"],
+      "--from must not be after --to, got 2026-01-30T00:00:00.000Z and 2026-01-29T00:00:00.000Z",
+    ],
+    [
+      ["--zone", "Mars"],
+      '--zone must be the IANA name of a time zone such as Europe/Berlin, UTC or local, got "Mars"',
+    ],
     [["--limit", "0"], '--limit must be an integer from 1 to 10000000, got "0"'],
     [["--form", "-1h"], "unknown flag --form; did you mean --from?"],
   ])("%j is refused", async (words, error) => {
@@ -163,7 +194,18 @@ describe("svc query of spans and series", () => {
     );
     const { code, out, err } = await svc("query", ...range, "--bucket", "1s", "count(traces) by (name)");
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toBe("          min  max  last\n█ ▅    ▃    1    4     1  name=GET /cart\n");
+    expect(out).toBe("          min  max  last\n█ ▅    ▃    1    4     1  name=GET /cart\n╵08:42:00\n");
+    const none = await svc(
+      "query",
+      "--from=-1m",
+      "--zone",
+      "Asia/Kolkata",
+      'count(traces{name="GET /cart"}) by (name)',
+    );
+    expect([none.code, none.out]).toEqual([0, ""]);
+    expect(none.err).toMatch(
+      /^svc: found no points from .*\+05:30 to .*\+05:30, but there is from 2026-01-29T14:12:00.* to 2026-01-29T14:12:0/,
+    );
     const asJson = await svc("query", ...range, "--bucket", "1s", "--json", "count(traces)");
     expect(JSON.parse(asJson.out)).toEqual({
       labels: {},

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { utc } from "../../../server/command/flags/zone.ts";
 import { formatLogLine } from "../../../server/command/output/log-line.ts";
 import { escapeJson, escapeText } from "../../../server/command/output/terminal.ts";
 import { ingest, lines, type Running, startServer } from "../running.ts";
@@ -36,7 +37,8 @@ test.each([
   ["debug", "\u001b[90m"],
   ["FATAL", "\u001b[35m"],
 ])("%s has a colour of its own", (level, colour) => {
-  const line = formatLogLine({ timestamp: start, log_level: level, message: "m", attributes: {} }, true);
+  const entry = { timestamp: start, log_level: level, message: "m", attributes: {} };
+  const line = formatLogLine(entry, { inColour: true, zone: utc });
   expect(line).toContain(`${colour}${level}`);
 });
 
