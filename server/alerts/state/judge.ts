@@ -290,8 +290,7 @@ export class Judge {
     const opened = this.#makeFire(rule, key, series, index, atMs);
     const rejudged = this.#rejudged?.get(rejudgedKey(key, rule.name));
     if (rejudged === undefined) this.#opened.push(opened);
-    else rejudged.begin(opened);
-    return { id: opened.id, noticed: false, told: false };
+    return { id: rejudged?.begin(opened) ?? opened.id, noticed: false, told: false };
   }
 
   #makeFire(rule: EvaluationRule, key: string, series: WindowSeries, index: number, atMs: number): Fire {

@@ -68,9 +68,15 @@ export class RejudgedRule {
     this.#times.push({ id: start.fire.id, fire: undefined, ...time });
   }
 
-  begin(fire: Fire): void {
-    const time = { fromMs: fire.firedAtMs, toMs: null, reason: null, isPast: false };
-    this.#times.push({ id: fire.id, fire, ...time });
+  /**
+   * Returns the id that the fire has in the states until `finish`. It differs from the fire's own where an earlier time
+   * bears that one: a fire that went on in the earlier time may have begun just when this time begins.
+   */
+  begin(fire: Fire): string {
+    const isTaken = this.#times.some(({ id }) => id === fire.id);
+    const id = isTaken ? stableId("later time", fire.id) : fire.id;
+    this.#times.push({ id, fire, fromMs: fire.firedAtMs, toMs: null, reason: null, isPast: false });
+    return id;
   }
 
   end(toMs: number, reason: ResolveReason): void {

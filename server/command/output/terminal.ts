@@ -9,10 +9,7 @@ export type Colour = "red" | "yellow" | "green" | "blue" | "magenta" | "grey";
 const codes: Record<Colour, number> = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, grey: 90 };
 
 /** Follows https://no-color.org. */
-function wantsColour(
-  stream: WriteStream | NodeJS.WriteStream,
-  environment: NodeJS.ProcessEnv,
-): boolean {
+function wantsColour(stream: WriteStream | NodeJS.WriteStream, environment: NodeJS.ProcessEnv): boolean {
   if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== "") return false;
   return stream.isTTY === true && environment.TERM !== "dumb";
 }

@@ -54,6 +54,27 @@ test("a fire that late rows demand is told late, and one that they forbid is tak
   expect(world.evaluator.completenessOf("a")!.lateRows.judgedAgain).toBe(3);
 });
 
+test("a fire that went on in an earlier time ends with its own, where late rows part both again", async () => {
+  const world = await correctingWorld({}, alertOf("a", "q", [ruleOf({ missing: "ignore" })]));
+  fill(world, "q", "x", [1, 1, 1, 1, null, 9, 9, 9, 1, 1]);
+  world.replace("q", { name: "x" }, startMs + 3 * minute, 9, startMs + 6 * minute + judged);
+  world.put("q", { name: "x" }, startMs + 4 * minute, 1, startMs + 7 * minute + judged);
+  await world.runUntil(startMs + 12 * minute);
+  const times = world.evaluator
+    .fires("a")
+    .map(({ firedAtMs, resolvedAtMs }) => [firedAtMs, resolvedAtMs].map((ms) => (ms! - startMs) / minute));
+  expect(times.sort(([a], [b]) => a! - b!)).toEqual([
+    [4, 5],
+    [6, 9],
+  ]);
+  expect(world.told().sort()).toEqual([
+    "fired x",
+    "fired x late",
+    "resolved x recovered",
+    "resolved x recovered late",
+  ]);
+});
+
 test("rows that come later than the bound are counted on the alert, and change nothing", async () => {
   const world = await correctingWorld({ lateRowsMs: 30_000 }, alertOf("a", "q", [ruleOf({ n: 4 })]));
   fill(world, "q", "x", Array<number>(12).fill(1));
