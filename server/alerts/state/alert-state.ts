@@ -56,6 +56,8 @@ export interface RuleState {
   earlier?: EarlierState[];
   /** The fires of that time, with the times that people may have heard of. Absent where there are none. */
   fires?: RecentFire[];
+  /** How many of its fires were taken back because rows came late. Absent where none was. */
+  takenBack?: number;
 }
 
 /** The time of a fire as it is stored. */

@@ -223,7 +223,9 @@ export class Judge {
       this.#close(key, rule.name, fire, atMs, "recovered");
       fire = null;
     }
-    const state: RuleState = { state: to, sinceMs: atMs, fire, ...this.#recentOf(before, fire, atMs) };
+    const takenBack = before?.takenBack === undefined ? {} : { takenBack: before.takenBack };
+    const recent = this.#recentOf(before, fire, atMs);
+    const state: RuleState = { state: to, sinceMs: atMs, fire, ...recent, ...takenBack };
     this.#set(key, { labels, rules: { ...instance.rules, [rule.name]: state } });
     // The first state of an instance is recorded as a transition only where it is firing.
     if (before === undefined && to !== "firing") return;

@@ -97,18 +97,25 @@ export class RejudgedRule {
     for (const [{ id }, { id: keptId, open }] of kept) {
       names.set(id, open ?? { id: keptId, noticed: true, told: true });
     }
+    const takenBackBefore = this.#before?.takenBack ?? 0;
+    const takenBack =
+      takenBackBefore + retracted.length + closed.filter(({ reason }) => reason === "corrected").length;
     const fires: Fire[] = [];
     const ended: ClosedFire[] = [...closed];
     for (const { time, fromMs } of opened) {
       const made = time.fromMs === fromMs && time.fire !== undefined ? time.fire : makeFire(fromMs);
-      const fire = fromMs <= this.#throughMs ? markCorrected(made, endMs) : made;
+      const fire = fromMs <= this.#throughMs ? markCorrected(made, endMs, takenBackBefore) : made;
       const open = { id: fire.id, noticed: false, told: false };
       fires.push(fire);
       names.set(time.id, open);
       if (time.toMs !== null) ended.push({ fire: open, resolvedAtMs: time.toMs, reason: time.reason! });
     }
     const recent = this.#recentFires(fires, ended, retracted);
-    const state = after && { ...rename(after, names), ...(recent.length === 0 ? {} : { fires: recent }) };
+    const state = after && {
+      ...rename(after, names),
+      ...(recent.length === 0 ? {} : { fires: recent }),
+      ...(takenBack === 0 ? {} : { takenBack }),
+    };
     const transitions = this.#newTransitions(after, endMs, names);
     const isChanged = fires.length + ended.length + retracted.length + transitions.length > 0;
     return { opened: fires, closed: ended, retracted, transitions, state, isChanged };
@@ -159,9 +166,13 @@ export class RejudgedRule {
   }
 }
 
-/** The same fire may have been taken back before: this one has an id of its own. `endMs`: end of the newest bucket. */
-function markCorrected(fire: Fire, endMs: number): Fire {
-  return { ...fire, id: stableId("corrected fire", fire.id, endMs), corrected: true };
+/**
+ * The same fire may have been taken back before, even since the same bucket: this one has an id of its own. `endMs`: end
+ * of the newest bucket. `takenBack`: how many fires of the rule were taken back.
+ */
+function markCorrected(fire: Fire, endMs: number, takenBack: number): Fire {
+  const id = stableId("corrected fire", fire.id, endMs, ...(takenBack === 0 ? [] : [takenBack]));
+  return { ...fire, id, corrected: true };
 }
 
 /** Gives the fires of a state the ids under which they are stored. */

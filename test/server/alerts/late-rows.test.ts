@@ -75,6 +75,24 @@ test("a fire that went on in an earlier time ends with its own, where late rows 
   ]);
 });
 
+test("a fire that is taken back and demanded again while no bucket ends is another one", async () => {
+  const world = await correctingWorld({}, alertOf("a", "q", [ruleOf({})], 300));
+  for (let i = 0; i < 6; i++) world.put("q", { name: "x" }, startMs + 5 * i * minute, 1);
+  for (const [i, value] of [9, 1, 9].entries()) {
+    await world.runUntil(startMs + (21 + i) * minute);
+    world.put("q", { name: "x" }, startMs + 10 * minute, value, world.nowMs);
+  }
+  await world.runUntil(startMs + 29 * minute);
+  const begun = world.messages().filter(({ event }) => event.type === "alertFired");
+  expect(new Set(begun.map(({ event }) => event.fireId)).size).toBe(2);
+  expect(world.told().sort()).toEqual([
+    "fired x late",
+    "fired x late",
+    "resolved x recovered late",
+    "resolved x recovered late",
+  ]);
+});
+
 test("rows that come later than the bound are counted on the alert, and change nothing", async () => {
   const world = await correctingWorld({ lateRowsMs: 30_000 }, alertOf("a", "q", [ruleOf({ n: 4 })]));
   fill(world, "q", "x", Array<number>(12).fill(1));
