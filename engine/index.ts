@@ -57,7 +57,12 @@ export type {
   SeriesKinds,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
-export { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "./plan/scan-statistics.ts";
+export {
+  addScanStatistics,
+  type ConditionStatistics,
+  emptyScanStatistics,
+  type ScanStatistics,
+} from "./plan/scan-statistics.ts";
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";

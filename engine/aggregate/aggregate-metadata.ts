@@ -64,6 +64,7 @@ async function addDay(
     states.addCount(points.findOrAdd(groups.findOrAddStaged(), bucket), rows);
   }
   addScanStatistics(scanned, found.scanned);
+  scanned.chunksCounted += refs.length;
   return true;
 }
 
@@ -112,9 +113,11 @@ export function fromHeader(state: AggregationState, countTexts: CountTexts): Chu
   return (chunk) => {
     const textRows = countTexts(chunk.residual, chunk.ref, chunk.view);
     // No row passes where `textRows` is undefined.
-    const isAnswered = textRows === undefined || addFromHeader(state, chunk, textRows);
-    if (isAnswered) countSkippedChunk(state.scanned, chunk.view.header);
-    return isAnswered;
+    if (textRows === undefined) state.conditions?.noteTextExcluded(chunk.residual, chunk.view);
+    else if (!addFromHeader(state, chunk, textRows)) return false;
+    else state.scanned.chunksCounted++;
+    countSkippedChunk(state.scanned, chunk.view.header);
+    return true;
   };
 }
 

@@ -5,7 +5,7 @@ import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
-import { selectRows } from "../filter/selection.ts";
+import { compileFilter, selectRows } from "../filter/selection.ts";
 import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
@@ -100,7 +100,7 @@ async function aggregateRows(state: AggregationState, chunk: BucketedRows): Prom
  * `from`.
  */
 async function selectedRows(
-  { task, yieldThread }: AggregationState,
+  { task, yieldThread, conditions }: AggregationState,
   { view, residual }: OpenChunk,
   from: number,
   to: number,
@@ -111,7 +111,9 @@ async function selectedRows(
   }
   const checkpoint = () => checkControl(task.control);
   const filter: Filter = { kind: "and", of: [...residual] };
-  const selection = await selectMatchingRows(filter, view, { from, to }, checkpoint, yieldThread);
+  const compile: typeof compileFilter = (...each) =>
+    conditions?.compile(residual, view, checkpoint) ?? compileFilter(...each);
+  const selection = await selectMatchingRows(filter, view, { from, to }, checkpoint, yieldThread, compile);
   return { from: first, to, selection };
 }
 

@@ -1,5 +1,7 @@
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
+import { ConditionCounter } from "../filter/condition-counter.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
+import type { Filter } from "../plan/filter.ts";
 import { emptyScanStatistics } from "../plan/scan-statistics.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
@@ -20,11 +22,13 @@ export interface AggregationState extends ChunkScan {
 
 export function createAggregationState(task: AggregateTask, access: ChunkAccess): AggregationState {
   const { filters, rest } = splitSteps(task.steps);
+  const filter: Filter = { kind: "and", of: filters };
   return {
     ...access,
     task,
     grid: new BucketGrid(task.fromNs, task.bucketNs),
-    filter: { kind: "and", of: filters },
+    filter,
+    conditions: task.isExplained === true ? new ConditionCounter(filter) : undefined,
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     groups: new GroupTable(task.groupBy.length, groupCapsOf(task.control, task.isRanked)),
     points: new PointTable(),
@@ -35,13 +39,13 @@ export function createAggregationState(task: AggregateTask, access: ChunkAccess)
 }
 
 export function finishAggregation(state: AggregationState): AggregateAnswer {
-  const { groups, points, states, scanned, damaged } = state;
+  const { groups, points, states, scanned, damaged, conditions } = state;
   return {
     groups: groups.count,
     labels: groups.finish(),
     points: points.finish(),
     states: states.finish(points.count),
-    scanned,
+    scanned: conditions === undefined ? scanned : { ...scanned, conditions: conditions.statistics },
     damaged,
   };
 }

@@ -38,7 +38,7 @@ export function matchFromStatistics(filter: Filter, view: ChunkView): MatchResul
  */
 export function findResidualFilters(filter: Filter, view: ChunkView): Filter[] | undefined {
   const residual: Filter[] = [];
-  for (const part of conjuncts(filter)) {
+  for (const part of findConjuncts(filter)) {
     const result = matchFromStatistics(part, view);
     if (result === "none") return undefined;
     if (result === "some") residual.push(part);
@@ -47,8 +47,8 @@ export function findResidualFilters(filter: Filter, view: ChunkView): Filter[] |
 }
 
 /** The parts that a row must all pass. */
-function conjuncts(filter: Filter): Filter[] {
-  return filter.kind === "and" ? filter.of.flatMap(conjuncts) : [filter];
+export function findConjuncts(filter: Filter): Filter[] {
+  return filter.kind === "and" ? filter.of.flatMap(findConjuncts) : [filter];
 }
 
 const negated = { all: "none", none: "all", some: "some" } as const satisfies Record<

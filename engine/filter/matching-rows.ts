@@ -18,10 +18,11 @@ export async function selectMatchingRows(
   { from, to }: { from: number; to: number },
   checkpoint: Checkpoint,
   pause: YieldThread,
+  compile: typeof compileFilter = compileFilter,
 ): Promise<Bitmap> {
   const first = from & ~7;
   const selection = selectRows(view.heap, first, from, to);
-  const apply = compileFilter(filter, view, checkpoint);
+  const apply = compile(filter, view, checkpoint);
   const step = isVectorised(filter) ? view.rows : blockRows;
   for (let row = first; row < to; row += step) {
     const rows = Math.min(step, to - row);

@@ -57,4 +57,6 @@ export interface RangeSelection {
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
+  /** Counts what each condition leaves of the rows, which takes a little longer. */
+  isExplained?: boolean;
 }

@@ -1,5 +1,20 @@
 /** Counts what a scan read and what it skipped. */
 
+/** What one condition of a query did, over all chunks and threads. */
+export interface ConditionStatistics {
+  /** Chunks that hold no row that passes, by their statistics, membership filters or templates. */
+  chunksExcluded: number;
+  /** Rows of the excluded chunks. */
+  rowsExcluded: number;
+  /** Chunks whose columns were read for the condition. Statistics decide it for all rows of the others. */
+  chunks: number;
+  /** Rows that were tested, and rows that passed. */
+  rowsIn: number;
+  rowsOut: number;
+  /** Time on the threads that scan, all together. */
+  milliseconds: number;
+}
+
 /** What a scan read and what it skipped. */
 export interface ScanStatistics {
   rows: number;
@@ -12,6 +27,10 @@ export interface ScanStatistics {
   rowsSkipped: number;
   /** Bytes of the skipped chunks' columns, as stored. */
   bytesSkipped: number;
+  /** Those of the skipped chunks whose rows were counted by headers, templates or summaries of days. */
+  chunksCounted: number;
+  /** One for each condition before the first extraction, where the query asked for it. */
+  conditions?: ConditionStatistics[];
 }
 
 /** The sizes of a column in a chunk header. */
@@ -22,7 +41,20 @@ interface StoredColumn {
 
 /** Statistics of a scan that has read nothing yet. */
 export function emptyScanStatistics(): ScanStatistics {
-  return { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0, rowsSkipped: 0, bytesSkipped: 0 };
+  return {
+    rows: 0,
+    bytes: 0,
+    chunks: 0,
+    chunksSkipped: 0,
+    rowsSkipped: 0,
+    bytesSkipped: 0,
+    chunksCounted: 0,
+  };
+}
+
+/** Statistics of a condition that has tested nothing yet. */
+export function emptyConditionStatistics(): ConditionStatistics {
+  return { chunksExcluded: 0, rowsExcluded: 0, chunks: 0, rowsIn: 0, rowsOut: 0, milliseconds: 0 };
 }
 
 /** Adds a chunk that its header answered. */
@@ -45,7 +77,7 @@ export function countUnreadChunk(
   scanned.bytesSkipped += bytes;
 }
 
-/** Adds `part` to `sum`. */
+/** Adds `part` to `sum`, but for its conditions. */
 export function addScanStatistics(sum: ScanStatistics, part: ScanStatistics): void {
   sum.rows += part.rows;
   sum.bytes += part.bytes;
@@ -53,4 +85,14 @@ export function addScanStatistics(sum: ScanStatistics, part: ScanStatistics): vo
   sum.chunksSkipped += part.chunksSkipped;
   sum.rowsSkipped += part.rowsSkipped;
   sum.bytesSkipped += part.bytesSkipped;
+  sum.chunksCounted += part.chunksCounted;
+}
+
+/** Adds what the conditions of one query did in a part of its chunks. */
+export function addConditionStatistics(sum: ScanStatistics, parts: readonly ConditionStatistics[]): void {
+  sum.conditions ??= parts.map(emptyConditionStatistics);
+  for (const [i, part] of parts.entries()) {
+    const total = sum.conditions[i]!;
+    for (const name of Object.keys(part) as (keyof ConditionStatistics)[]) total[name] += part[name];
+  }
 }

@@ -5,6 +5,7 @@ import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
+import { ConditionCounter } from "../filter/condition-counter.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
@@ -70,6 +71,7 @@ export async function pruneSearch(
   const fromTemplates: ChunkAnswerSource = ({ ref, view, residual }) => {
     const textRows = countTexts(residual, ref, view);
     if (textRows === undefined) {
+      search.conditions?.noteTextExcluded(residual, view);
       countSkippedChunk(search.scanned, view.header);
       return true;
     }
@@ -91,12 +93,14 @@ interface FirstRowsSearch extends ChunkScan {
 function createSearch(task: SearchTask, access: ChunkAccess): FirstRowsSearch {
   const { filters, rest } = splitSteps(task.steps);
   const first = new FirstRows(task.limit, task.order);
+  const filter: Filter = { kind: "and", of: filters };
   const isNewestFirst = task.order === "newest";
   return {
     ...access,
     task,
     first,
-    filter: { kind: "and", of: filters },
+    filter,
+    conditions: task.isExplained === true ? new ConditionCounter(filter) : undefined,
     extraction: rest,
     isNeeded: ({ day, header }) => first.admits(day, isNewestFirst ? header.timeNsMax : header.timeNsMin),
     scanned: emptyScanStatistics(),
@@ -104,9 +108,10 @@ function createSearch(task: SearchTask, access: ChunkAccess): FirstRowsSearch {
   };
 }
 
-function finishSearch({ task, first, open, scanned, damaged }: FirstRowsSearch): SearchAnswer {
+function finishSearch({ task, first, open, scanned, damaged, conditions }: FirstRowsSearch): SearchAnswer {
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
-  return { rows: gatherRows(first.finish(), open, damaged, isFull), scanned, damaged };
+  const rows = gatherRows(first.finish(), open, damaged, isFull);
+  return { rows, scanned: conditions ? { ...scanned, conditions: conditions.statistics } : scanned, damaged };
 }
 
 async function searchChunk(state: FirstRowsSearch, { ref, view, residual }: OpenChunk): Promise<void> {
@@ -115,12 +120,13 @@ async function searchChunk(state: FirstRowsSearch, { ref, view, residual }: Open
   const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;
   const filter: Filter = { kind: "and", of: [...residual] };
+  const checkpoint = () => checkControl(task.control);
   const search: BlockSearch = {
     ref,
     first,
     isNewestFirst: task.order === "newest",
     isBehind: behind(task, view),
-    filter: compileFilter(filter, view, () => checkControl(task.control)),
+    filter: state.conditions?.compile(residual, view, checkpoint) ?? compileFilter(filter, view, checkpoint),
     extract: extraction.length === 0 ? undefined : compileRowSteps([...extraction]),
   };
   const rowsAtATime = isVectorised(filter) && extraction.length === 0 ? view.rows : blockRows;

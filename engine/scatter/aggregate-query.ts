@@ -21,7 +21,7 @@ const bucketNsMin = 1_000_000n;
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryAggregate(context: QueryContext, query: AggregateQuery): Promise<AggregateResult> {
   const { control } = context;
-  const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
+  const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false, isExplained = false } = query;
   checkBucketWidth(bucketNs);
   for (const aggregate of aggregates) {
     if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
@@ -29,7 +29,7 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
   }
   const answers = await scatterGather<AggregateAnswer>(context, query, (chunks) => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
-    const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
+    const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked, isExplained };
     return { kind: "aggregate", chunks, ...asked, shared, control };
   });
   const scanned = sumScanStatistics(answers);

@@ -19,7 +19,7 @@ import {
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryFirstRows(context: QueryContext, query: RowQuery): Promise<SearchResult> {
   const { control } = context;
-  const { signal, order = "newest", after, steps } = query;
+  const { signal, order = "newest", after, steps, isExplained = false } = query;
   const { fromNs, toNs } = rangeAfter(query);
   // One row more than asked for tells whether there is a next page.
   const limit = query.limit + 1;
@@ -28,7 +28,7 @@ export async function queryFirstRows(context: QueryContext, query: RowQuery): Pr
     { signal, fromNs, toNs },
     (found) => {
       const chunks = order === "newest" ? found : found.toReversed();
-      return { kind: "search", order, chunks, fromNs, toNs, after, steps, limit, control };
+      return { kind: "search", order, chunks, fromNs, toNs, after, steps, isExplained, limit, control };
     },
     (residual, metadata) => askNearest(context.threads, residual as SearchTask, metadata),
   );

@@ -15,7 +15,12 @@ import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { RangeSelection, Step } from "../plan/filter.ts";
 import { monotonicMs, type QueryControl } from "../plan/query-control.ts";
-import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import {
+  addConditionStatistics,
+  addScanStatistics,
+  emptyScanStatistics,
+  type ScanStatistics,
+} from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
@@ -235,6 +240,9 @@ export async function runWithin<T>(thread: ScanThread, task: QueryTask): Promise
 /** Adds up what all threads scanned. */
 export function sumScanStatistics(answers: readonly ScanAnswer[]): ScanStatistics {
   const scanned: ScanStatistics = emptyScanStatistics();
-  for (const answer of answers) addScanStatistics(scanned, answer.scanned);
+  for (const { scanned: part } of answers) {
+    addScanStatistics(scanned, part);
+    if (part.conditions !== undefined) addConditionStatistics(scanned, part.conditions);
+  }
   return scanned;
 }

@@ -6,6 +6,7 @@ import { type ChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { findResidualFilters } from "../filter/chunk-pruning.ts";
+import type { ConditionCounter } from "../filter/condition-counter.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
@@ -36,6 +37,8 @@ export interface ChunkScan extends ScanAnswer, ChunkAccess {
   task: SelectionTask;
   /** The filters before the first extraction. */
   filter: Filter;
+  /** Where the query is to be explained. */
+  conditions?: ConditionCounter | undefined;
   /** False for a chunk whose rows cannot change the answer any more; without it every chunk is needed. */
   isNeeded?: (view: ChunkView) => boolean;
 }
@@ -80,11 +83,16 @@ async function isAnswered(chunk: OpenChunk, sources: readonly ChunkAnswerSource[
 }
 
 /** The filters that statistics leave undecided; undefined where no row of the chunk can be in the answer. */
-function undecidedFilters({ task, filter, isNeeded }: ChunkScan, view: ChunkView): Filter[] | undefined {
+function undecidedFilters(
+  { task, filter, isNeeded, conditions }: ChunkScan,
+  view: ChunkView,
+): Filter[] | undefined {
   const { timeNsMin, timeNsMax } = view.header;
   const range = clampToDay(task.fromNs, task.toNs, view.day);
   if (timeNsMax < range.from || timeNsMin >= range.to || isNeeded?.(view) === false) return undefined;
-  return findResidualFilters(filter, view);
+  const residual = findResidualFilters(filter, view);
+  if (residual === undefined) conditions?.noteExcluded(view);
+  return residual;
 }
 
 /** Answers for every chunk, by reading its columns. */

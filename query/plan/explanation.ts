@@ -1,38 +1,74 @@
-import type { Aggregation, Field, Filter, Step } from "../../engine/index.ts";
+import type { Aggregation, ConditionStatistics, Extractor, Field, Filter, Step } from "../../engine/index.ts";
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
 import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
 
-/** A plan and what its scans read: the field `explain` of an answer over HTTP. */
+/** A plan, what its scans read and what its nodes led to: the field `explain` of an answer over HTTP. */
 export interface Explanation {
   /** Absent for a search, which returns rows. */
   series?: SeriesPlan;
+  /**
+   * One for each node of `series` but its numbers: a node, then what it is calculated from. Null where it was not needed.
+   */
+  nodes?: (NodeResult | null)[];
   reads: ScanRead[];
   scans: Scan[];
 }
 
+/** What a node of a plan led to. */
+export interface NodeResult {
+  series: number;
+  points: number;
+  /** Until its result was there, with the time of all nodes below it. */
+  milliseconds: number;
+}
+
+/** The results of all nodes, in the order of `Explanation`. */
+export function listNodes(
+  plan: SeriesPlan | Constant,
+  results: ReadonlyMap<SeriesPlan, NodeResult>,
+): (NodeResult | null)[] {
+  if (plan.kind === "number") return [];
+  return [results.get(plan) ?? null, ...inputsOf(plan).flatMap((input) => listNodes(input, results))];
+}
+
 /** The text of an explanation for people: the tree of the series, then each scan with its steps and its reads. */
-export function printExplanation({ series, scans, reads }: Explanation): string {
-  const lines = series === undefined ? [] : ["series", ...printTree(series, "", true, scans)];
+export function printExplanation({ series, nodes = [], scans, reads }: Explanation): string {
+  const lines = series === undefined ? [] : ["series", ...printTree(series, scans, [...nodes])];
   for (const [index, scan] of scans.entries()) {
     lines.push(`scan ${index}  ${printScanTitle(scan)}`);
-    for (const step of scan.steps) lines.push(`   ${printStep(step)}`);
-    for (const read of reads.filter(({ place }) => place === index)) lines.push(`   ${printScanRead(read)}`);
+    const own = reads.filter(({ place }) => place === index);
+    lines.push(...printSteps(scan.steps, own).map((step) => `   ${step}`));
+    for (const read of own) lines.push(...printScanRead(read).map((line) => `   ${line}`));
   }
   return lines.join("\n");
 }
 
-function printTree(
+/** The tree, with what its nodes led to in a column of its own. Takes the results of the nodes from `results`. */
+function printTree(plan: SeriesPlan, scans: readonly Scan[], results: (NodeResult | null)[]): string[] {
+  const drawn = drawTree(plan, "", true, scans);
+  const width = Math.max(...drawn.map(({ text }) => text.length));
+  return drawn.map(({ text, isNumber }) => {
+    const result = isNumber ? null : results.shift();
+    return result == null ? text : `${text.padEnd(width)}  ${printNodeResult(result)}`;
+  });
+}
+
+function printNodeResult({ series, points, milliseconds }: NodeResult): string {
+  return `${printCount(points, "point")} of ${series.toLocaleString("en")} series, ${milliseconds.toFixed(1)} ms`;
+}
+
+function drawTree(
   plan: SeriesPlan | Constant,
   indent: string,
   isLast: boolean,
   scans: readonly Scan[],
-): string[] {
-  const lines = [`${indent}${isLast ? "└─" : "├─"} ${printNode(plan, scans)}`];
+): { text: string; isNumber: boolean }[] {
+  const text = `${indent}${isLast ? "└─" : "├─"} ${printNode(plan, scans)}`;
   const inputs = inputsOf(plan);
-  for (const [i, input] of inputs.entries()) {
-    lines.push(...printTree(input, `${indent}${isLast ? "   " : "│  "}`, i === inputs.length - 1, scans));
-  }
-  return lines;
+  const below = inputs.flatMap((input, i) =>
+    drawTree(input, `${indent}${isLast ? "   " : "│  "}`, i === inputs.length - 1, scans),
+  );
+  return [{ text, isNumber: plan.kind === "number" }, ...below];
 }
 
 function inputsOf(plan: SeriesPlan | Constant): (SeriesPlan | Constant)[] {
@@ -101,11 +137,48 @@ function printScanTitle(scan: Scan): string {
   return `${name}${window}${offset}${kept}`;
 }
 
-function printStep(step: Step): string {
-  if (step.kind === "filter") return `where    ${printFilter(step.filter)}`;
-  const { extractor } = step;
+/** The steps of a scan; with what each condition before the first extraction did, where that was counted. */
+function printSteps(steps: readonly Step[], reads: readonly ScanRead[]): string[] {
+  const counted = reads.flatMap(({ scanned: { conditions } }) =>
+    conditions === undefined ? [] : [conditions],
+  );
+  const conditions = counted[0]?.map((_, i) => counted.map((each) => each[i]!)) ?? [];
+  return steps.flatMap((step) => {
+    if (step.kind === "extract") {
+      // What is behind an extraction is not counted.
+      conditions.length = 0;
+      return [printExtraction(step.extractor)];
+    }
+    if (conditions.length === 0) return [`where    ${printFilter(step.filter)}`];
+    const parts = step.filter.kind === "and" ? step.filter.of : [step.filter];
+    return parts.flatMap((part) => [
+      `where    ${printFilter(part)}`,
+      ...printCondition(conditions.shift() ?? []),
+    ]);
+  });
+}
+
+function printExtraction(extractor: Extractor): string {
   const pattern = extractor.kind === "regexp" ? ` ${JSON.stringify(extractor.pattern)}` : "";
   return `extract  ${extractor.kind}${pattern}`;
+}
+
+/** What one condition did, in all reads together. */
+function printCondition(reads: readonly ConditionStatistics[]): string[] {
+  const sum = (name: keyof ConditionStatistics) => reads.reduce((total, each) => total + each[name], 0);
+  const excluded = sum("chunksExcluded");
+  const lines: string[] = [];
+  if (excluded > 0) {
+    const rows = printCount(sum("rowsExcluded"), "row");
+    lines.push(`         ${rows} in ${printCount(excluded, "chunk")} excluded by statistics and indexes`);
+  }
+  if (sum("chunks") > 0) {
+    const tested = `${printCount(sum("rowsIn"), "row")} in ${printCount(sum("chunks"), "chunk")} tested`;
+    lines.push(
+      `         ${tested}, ${sum("rowsOut").toLocaleString("en")} pass; ${sum("milliseconds").toFixed(1)} ms`,
+    );
+  }
+  return lines;
 }
 
 function printFilter(filter: Filter, isNegated = false): string {
@@ -142,11 +215,16 @@ function printField(field: Field): string {
   return field.kind === "attribute" ? field.key : field.kind;
 }
 
-function printScanRead({ scanned, milliseconds }: ScanRead): string {
-  const { rows, bytes, chunks, rowsSkipped, bytesSkipped, chunksSkipped } = scanned;
+function printScanRead({ scanned, milliseconds }: ScanRead): string[] {
+  const { rows, bytes, chunks, rowsSkipped, bytesSkipped, chunksSkipped, chunksCounted } = scanned;
   const read = `read     ${printCount(rows, "row")} in ${printCount(chunks, "chunk")}, ${printCount(bytes, "byte")} that were not at hand`;
   const skipped = `${printCount(rowsSkipped, "row")} in ${printCount(chunksSkipped, "chunk")}, ${printCount(bytesSkipped, "byte")}`;
-  return `${read}; skipped ${skipped}; ${milliseconds.toFixed(1)} ms`;
+  const lines = [`${read}; skipped ${skipped}; ${milliseconds.toFixed(1)} ms`];
+  if (chunksCounted > 0)
+    lines.push(
+      `         ${printCount(chunksCounted, "chunk")} of the skipped counted by headers and summaries`,
+    );
+  return lines;
 }
 
 function printCount(number: number, what: string): string {

@@ -18,6 +18,8 @@ export interface SearchQuery extends TimeRange {
   query: string;
   /** Values of the query's `$name`s, by name. */
   variables?: VariableValues;
+  /** Counts for `explained` what each condition leaves of the rows, which takes a little longer. */
+  isExplained?: boolean;
   /** The most rows to return, from 1. */
   limit: number;
   /** `newest` first where it is absent. */
@@ -96,9 +98,9 @@ async function searchRows(
   const startedAtMs = performance.now();
   const { signal, steps } = plan;
   const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
-  const { limit, order = "newest" } = search;
+  const { limit, order = "newest", isExplained = false } = search;
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor, order) };
-  const query = { signal, order, fromNs, toNs, steps, limit, ...after };
+  const query = { signal, order, fromNs, toNs, steps, isExplained, limit, ...after };
   const { rows, more, scanned } = await store.search(query, limits);
   // Names that a row of the answer has exist, so only the others are looked up.
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));

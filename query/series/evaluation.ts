@@ -1,4 +1,5 @@
 import { isSetOperator } from "../plan/arithmetic.ts";
+import type { NodeResult } from "../plan/explanation.ts";
 import type { Calculation, Constant, SeriesPlan } from "../plan/series-plan.ts";
 import { QueryError } from "../text/query-error.ts";
 import { countBuckets, type TimeBuckets } from "../time/buckets.ts";
@@ -17,13 +18,22 @@ export interface EvaluationContext {
   query: string;
   buckets: TimeBuckets;
   reader: ScanReader;
+  /** What each node of the plan led to, where the query is to be explained. */
+  nodes?: Map<SeriesPlan, NodeResult> | undefined;
 }
 
 /** Evaluates a plan. Throws a QueryError where operands do not match one to one, and what the store throws. */
 export async function evaluateSeries(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
+  const startedMs = performance.now();
   const set = await evaluateOperation(plan, context);
+  const milliseconds = performance.now() - startedMs;
+  context.nodes?.set(plan, { series: set.order.length, points: countPoints(set), milliseconds });
   await context.reader.deadline.yield();
   return set;
+}
+
+function countPoints({ order, starts }: SeriesSet): number {
+  return order.reduce((sum, series) => sum + starts[series + 1]! - starts[series]!, 0);
 }
 
 async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {

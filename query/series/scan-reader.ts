@@ -53,7 +53,17 @@ export class ScanReader {
   /** Scans that read increases of counters, by index. */
   readonly #counters = new Set<number>();
 
-  constructor(store: SeriesStore, scans: readonly Scan[], buckets: TimeBuckets, limits?: QueryLimits) {
+  readonly #isExplained: boolean;
+
+  /** `isExplained`: the reads count what each condition leaves of the rows. */
+  constructor(
+    store: SeriesStore,
+    scans: readonly Scan[],
+    buckets: TimeBuckets,
+    limits: QueryLimits | undefined,
+    isExplained: boolean,
+  ) {
+    this.#isExplained = isExplained;
     this.#store = store;
     this.#scans = scans;
     this.#buckets = buckets;
@@ -182,7 +192,8 @@ export class ScanReader {
   ): Promise<AggregateResult> {
     const { signal, steps, groupBy, aggregates } = scan;
     const fields = groupBy.map(({ field }) => field);
-    const query = { ...toRangeNs(startMs, endMs), ...buckets, signal, steps, groupBy: fields, aggregates };
+    const selection = { ...toRangeNs(startMs, endMs), signal, steps, isExplained: this.#isExplained };
+    const query = { ...selection, ...buckets, groupBy: fields, aggregates };
     return this.#measure(index, (limits) => this.#store.aggregate(query, limits));
   }
 

@@ -1,6 +1,6 @@
 import type { AggregateResult, QueryLimits } from "../../engine/index.ts";
 import type { VariableValues } from "../plan/context.ts";
-import type { Explanation } from "../plan/explanation.ts";
+import { type Explanation, listNodes, type NodeResult } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
 import { listPartialBuckets, makeTimeBuckets } from "../time/buckets.ts";
@@ -20,6 +20,8 @@ export interface TimeseriesQuery extends TimeRange {
   bucketSeconds?: number;
   /** Values of the query's `$name`s, by name. */
   variables?: VariableValues;
+  /** Measures for `explained` what each node and each condition of the plan does, which takes a little longer. */
+  isExplained?: boolean;
   /** The plan of `query`, where the caller has already made it. */
   plan?: TimeseriesPlan;
 }
@@ -59,8 +61,10 @@ export async function queryTimeseries(
   const { query, startMs, endMs, bucketSeconds = 0, variables = {} } = search;
   const plan = search.plan ?? planTimeseries(query, { variables });
   const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
-  const reader = new ScanReader(store, plan.scans, buckets, limits);
-  const found = await evaluateSeries(plan.series, { query, buckets, reader });
+  const { isExplained = false } = search;
+  const reader = new ScanReader(store, plan.scans, buckets, limits, isExplained);
+  const nodes = isExplained ? new Map<SeriesPlan, NodeResult>() : undefined;
+  const found = await evaluateSeries(plan.series, { query, buckets, reader, nodes });
   const finite = keepFinitePoints(found);
   const columns = new SeriesColumns(
     isRanked(plan.series) ? finite : await sortByLabels(finite, reader.deadline),
@@ -77,7 +81,12 @@ export async function queryTimeseries(
     partial: listPartialBuckets(buckets),
     warnings: [...plan.warnings, ...reader.warnings, ...(await warnOfNames(store, plan, reader))],
     scanned: reader.scanned,
-    explained: { series: plan.series, scans: plan.scans, reads: reader.reads },
+    explained: {
+      series: plan.series,
+      scans: plan.scans,
+      reads: reader.reads,
+      ...(nodes && { nodes: listNodes(plan.series, nodes) }),
+    },
   };
 }
 

@@ -99,12 +99,13 @@ function rowsSearchFields(query: string) {
 type RowsSearch = ReturnType<ReturnType<typeof rowsSearchBody>["read"]>;
 
 export function toRowsRequest(sent: RowsSearch) {
-  const { query, startTime: startMs, endTime: endMs, variables, limit, cursor, order } = sent;
+  const { query, startTime: startMs, endTime: endMs, variables, limit, cursor, order, explain } = sent;
   return {
     ...{ query, startMs, endMs, limit: limit ?? limitDefault },
     ...(variables == null ? {} : { variables }),
     ...(cursor == null ? {} : { cursor }),
     ...(order == null ? {} : { order }),
+    isExplained: explain === true,
   };
 }
 

@@ -52,6 +52,7 @@ export function timeseriesRoute(searches: Searches): Route {
           endMs,
           ...given,
           ...(bucketSeconds == null ? {} : { bucketSeconds }),
+          isExplained: explain === true,
         };
         const timeseries = await queryTimeseries(store, request, limits);
         checkSeriesCount(timeseries.columns.length);

@@ -220,11 +220,11 @@ describe("svc query of spans and series", () => {
   test("--explain prints the plan and what it read, of rows and of series", async () => {
     await ingestSpans([span(0), span(1)]);
     const series = await svc("query", ...range, "--explain", 'count(traces{a!="b"}) by (name) / 2');
-    expect(series.out.replace(/[\d.]+ ms/, "N ms").replace(/[\d,]+ bytes that/, "N bytes that")).toBe(
+    expect(series.out.replace(/[\d.]+ ms/g, "N ms").replace(/[\d,]+ bytes that/, "N bytes that")).toBe(
       [
         "series",
-        "└─ /",
-        "   ├─ count of scan 0",
+        "└─ /                   2 points of 1 series, N ms",
+        "   ├─ count of scan 0  2 points of 1 series, N ms",
         "   └─ 2",
         "scan 0  traces by (name)",
         '   where    a != "b"',
