@@ -3,6 +3,7 @@
  * alerts, and charts show when they fired.
  */
 
+import { setImmediate } from "node:timers/promises";
 import type { Sample, Store } from "../../engine/index.ts";
 import { PeriodicTask } from "../throttle/periodic-task.ts";
 import { firingSamplesMax } from "./limits.ts";
@@ -12,6 +13,8 @@ import type { Fire } from "./state/fire.ts";
 const firingMetric = "svc_alert_firing";
 /** Interval of the samples. */
 const sampleEveryMs = 10_000;
+/** Samples encoded before other work of the thread may run. */
+const samplesATurn = 500;
 
 export interface FiringSamplesOptions {
   store: Pick<Store, "appendSamples">;
@@ -47,19 +50,27 @@ export class FiringSamples {
   /** Writes 1 for each open fire, and 0 once for each that has ended since the last call. */
   async write(): Promise<void> {
     const firing = this.#takeOpen();
-    const ended = [...this.#written].flatMap(([id, labels]) => (firing.has(id) ? [] : [labels]));
     const timeNs = BigInt(this.#options.now()) * 1_000_000n;
     const sampleOf = (labels: Sample["labels"], value: number): Sample => {
       return { timeNs, name: firingMetric, type: "gauge", unit: "", labels, value };
     };
-    const begun = new Set([...firing.values()].map((labels) => JSON.stringify(labels)));
     const samples = [
       ...[...firing.values()].map((labels) => sampleOf(labels, 1)),
-      // A fire that began at once where another ended has the same labels, and so the same series.
-      ...ended.filter((labels) => !begun.has(JSON.stringify(labels))).map((labels) => sampleOf(labels, 0)),
+      ...this.#labelsEnded(firing).map((labels) => sampleOf(labels, 0)),
     ];
-    if (samples.length > 0) await this.#options.store.appendSamples(samples);
+    for (let from = 0; from < samples.length; from += samplesATurn) {
+      await this.#options.store.appendSamples(samples.slice(from, from + samplesATurn));
+      await setImmediate();
+    }
     this.#written = firing;
+  }
+
+  /** Labels of the fires that have ended. A fire that began at once where another ended has the same series. */
+  #labelsEnded(firing: ReadonlyMap<string, Sample["labels"]>): Sample["labels"][] {
+    const ended = [...this.#written].flatMap(([id, labels]) => (firing.has(id) ? [] : [labels]));
+    if (ended.length === 0) return ended;
+    const goingOn = new Set([...firing.values()].map((labels) => JSON.stringify(labels)));
+    return ended.filter((labels) => !goingOn.has(JSON.stringify(labels)));
   }
 
   /** Labels of the open fires, by id: those that began first where there are too many. */
@@ -76,7 +87,7 @@ export class FiringSamples {
         `${open.length} fires are open: ${firingMetric} has the oldest ${taken.length}`,
       );
     this.#leftOut = leftOut;
-    return new Map(taken.map((fire) => [fire.id, labelsOf(fire)]));
+    return new Map(taken.map((fire) => [fire.id, this.#written.get(fire.id) ?? labelsOf(fire)]));
   }
 }
 
