@@ -9,7 +9,7 @@ const functionHints: Readonly<Record<string, string>> = {
   bytes_over_time: "fields are added up with sum(field, logs{…})",
   sum_over_time: "fields are added up with sum(field, logs{…}), metrics with sum(…)",
   quantile_over_time: "quantiles are quantile(0.95, …)",
-  absent: "gaps are filled with `default`",
+  absent_over_time: "absent takes a window: absent(x[5m])",
   vector: "a number stands for itself",
   group_left: describeGroupSide("group_left"),
   group_right: describeGroupSide("group_right"),

@@ -6,7 +6,14 @@ import { refuse, type Source } from "../text/source.ts";
 import { spanOfToken } from "../text/tokens.ts";
 import { type AggregateOperator, parameterDescriptions } from "../tree/aggregate.ts";
 import { type Duration, makeDuration } from "../tree/duration.ts";
-import { type Aggregate, type BinaryOperator, type Expression, makeAggregate } from "../tree/expression.ts";
+import {
+  type Aggregate,
+  type BinaryOperator,
+  type Expression,
+  makeAggregate,
+  makeSeriesFunction,
+  type SeriesFunction,
+} from "../tree/expression.ts";
 import { type Grouping, type Matching, makeGrouping, makeMatching } from "../tree/grouping.ts";
 import { type JsonPath, makeJsonPath } from "../tree/json-path.ts";
 import { type Label, makeLabel, printField } from "../tree/label.ts";
@@ -112,6 +119,7 @@ export class TreeVisitor {
     const [node] = Object.values(cst.children).flat() as CstNode[];
     if (node!.name === "aggregate") return this.aggregate(node!);
     if (node!.name === "rangeFunction") return this.rangeFunction(node!);
+    if (node!.name === "seriesFunction") return this.seriesFunction(node!);
     return node!.name === "jsonPath" ? this.jsonPath(node!) : this.selector(node!);
   }
 
@@ -166,6 +174,17 @@ export class TreeVisitor {
     const token = tokensOf(cst, "RangeFunction")[0]!;
     const selector = this.selector(childOf(cst, "selector"));
     return this.#recordSpan(makeRangeFunction(token.image as RangeFunction["op"], selector), token);
+  }
+
+  seriesFunction(cst: CstNode): SeriesFunction {
+    const token = tokensOf(cst, "SeriesFunction")[0]!;
+    const args = childrenOf(cst, "argument").map((each) => this.argument(each));
+    return this.#recordSpan(makeSeriesFunction(token.image as SeriesFunction["op"], args), token);
+  }
+
+  argument(cst: CstNode): Expression | StringLiteral {
+    const [text] = tokensOf(cst, "String");
+    return text === undefined ? this.expression(childOf(cst, "expression")) : this.#readString(text);
   }
 
   jsonPath(cst: CstNode): JsonPath {

@@ -47,7 +47,7 @@ function planTopSeries(
   refuseField(tree, "", context);
   const count = resolveSeriesCount(tree, context);
   const top = { kind: "top", op, count, among: resolveGrouping(grouping, context) } as const;
-  const isCalculated = of.kind === "aggregate" || of.kind === "operation" || of.kind === "negation";
+  const isCalculated = ["aggregate", "operation", "negation", "function"].includes(of.kind);
   if (isCalculated || (isSelectorRead(of) && selectorOf(of).of.kind === "metric")) {
     return { ...top, of: planSeries(of, planInner, context) };
   }
@@ -64,7 +64,7 @@ function planHistogramQuantile(
   refuseField(tree, "", context);
   const q = resolveQuantile(tree, context);
   const keep = addBoundLabel(resolveGrouping(grouping, context));
-  if (of.kind === "aggregate" || of.kind === "operation") {
+  if (of.kind === "aggregate" || of.kind === "operation" || of.kind === "function") {
     const inner = planSeries(of, planInner, context);
     if (of.kind === "aggregate") checkBoundLabel(of, inner, context);
     const series: SeriesPlan =

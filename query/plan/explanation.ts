@@ -1,6 +1,6 @@
 import type { Aggregation, Field, Filter, Step } from "../../engine/index.ts";
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
-import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
+import type { Constant, Fold, KeptLabels, PointFunction, SeriesPlan } from "./series-plan.ts";
 
 /** A plan and what its scans read: the field `explain` of an answer over HTTP. */
 export interface Explanation {
@@ -56,6 +56,14 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
       return `${printFold(plan.fold)}${printKeptLabels(plan.keep)}`;
     case "histogramQuantile":
       return `quantile ${plan.q} of histograms`;
+    case "map":
+      return printPointFunction(plan.fn);
+    case "relabel":
+      return `${plan.label} from ${plan.source} =~ ${JSON.stringify(plan.pattern)}`;
+    case "sort":
+      return plan.isDescending ? "sort, greatest first" : "sort, least first";
+    case "absent":
+      return "absent";
     case "negation":
       return "minus";
     case "calculation": {
@@ -68,6 +76,11 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
       return words.filter((word) => word !== "").join(" ");
     }
   }
+}
+
+function printPointFunction(fn: PointFunction): string {
+  if (fn.op === "round") return `round to ${fn.to}`;
+  return fn.op === "clamp" ? `clamp from ${fn.min ?? "-Inf"} to ${fn.max ?? "+Inf"}` : fn.op;
 }
 
 function printKeptLabels({ kind, labels }: KeptLabels): string {

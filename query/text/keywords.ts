@@ -29,6 +29,24 @@ export const rangeFunctions = [
   "max_over_time",
 ] as const;
 
+/** Names of the functions of series: of each point, of labels, of the order, and of points that are not there. */
+export const seriesFunctions = [
+  "abs",
+  "ceil",
+  "floor",
+  "round",
+  "clamp",
+  "clamp_min",
+  "clamp_max",
+  "label_replace",
+  "sort",
+  "sort_desc",
+  "absent",
+] as const;
+
+/** Every name that may stand before `(`. */
+export const functionNames = [...aggregations, ...rangeFunctions, ...seriesFunctions, "json_path"] as const;
+
 /** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
 export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
 

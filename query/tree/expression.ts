@@ -1,3 +1,4 @@
+import type { seriesFunctions } from "../text/keywords.ts";
 import type { AggregateOperator } from "./aggregate.ts";
 import { type Grouping, type Matching, printGrouping } from "./grouping.ts";
 import { type JsonPath, printJsonPath } from "./json-path.ts";
@@ -5,6 +6,7 @@ import { type Label, printField } from "./label.ts";
 import { type NumberLiteral, printNumber } from "./number-literal.ts";
 import { printRangeFunction, type RangeFunction } from "./range-function.ts";
 import { printSelector, type TelemetrySelector } from "./selector.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 import { printVariable, type Variable } from "./variable.ts";
 
 /**
@@ -18,6 +20,7 @@ export type Expression =
   | Variable
   | Aggregate
   | RangeFunction
+  | SeriesFunction
   | JsonPath
   | TelemetrySelector;
 
@@ -88,6 +91,17 @@ export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
   return Object.freeze({ kind: "aggregate", ...parts });
 }
 
+/** `clamp(a, 0, 1)`, `label_replace(a, "pod", "$1", "instance", "(.*):.*")` and similar. */
+export interface SeriesFunction {
+  readonly kind: "function";
+  readonly op: (typeof seriesFunctions)[number];
+  readonly args: readonly (Expression | StringLiteral)[];
+}
+
+export function makeSeriesFunction(op: SeriesFunction["op"], args: SeriesFunction["args"]): SeriesFunction {
+  return Object.freeze({ kind: "function", op, args: Object.freeze([...args]) });
+}
+
 /** The text of a tree, which parses to an equal tree. */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
@@ -103,11 +117,17 @@ export function printExpression(node: Expression): string {
       return printAggregate(node);
     case "rangeFunction":
       return printRangeFunction(node);
+    case "function":
+      return `${node.op}(${node.args.map(printArgument).join(", ")})`;
     case "jsonPath":
       return printJsonPath(node);
     case "selector":
       return printSelector(node);
   }
+}
+
+function printArgument(node: Expression | StringLiteral): string {
+  return node.kind === "string" ? printStringLiteral(node) : printExpression(node);
 }
 
 function printAggregate({ op, parameter, field, of, grouping }: Aggregate): string {

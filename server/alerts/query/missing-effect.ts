@@ -57,7 +57,14 @@ function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {
     }
     case "calculation":
       return calculationMovement(plan, scans);
-    // More rows may change which series are listed, and a quantile in any way.
+    case "relabel":
+    case "sort":
+      return movementOf(plan.of, scans);
+    // Of these functions none falls where its argument rises. Rounding and least values may lift a count above 0.
+    case "map":
+      return plan.fn.op === "abs" ? anyChange : { effect: movementOf(plan.of, scans).effect, isCount: false };
+    // More rows may change which series are listed, and a quantile in any way. They end a gap.
+    case "absent":
     case "top":
     case "histogramQuantile":
       return anyChange;

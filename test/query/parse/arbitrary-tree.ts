@@ -212,6 +212,14 @@ const { expression } = fc.letrec<{ expression: Expression; series: Expression }>
         of: selector,
       }),
       fc.record({ kind: fc.constant("jsonPath" as const), path: hardText, of: selector }),
+      fc.record({
+        kind: fc.constant("function" as const),
+        op: fc.constantFrom("abs", "round", "clamp_min", "label_replace", "sort_desc", "absent"),
+        args: fc.array(fc.oneof({ depthSize: "small" }, hardText, tie("expression")), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+      }),
       aggregate(fc.constantFrom(...plainAggregations), fc.constant(null)),
       aggregate(fc.constantFrom(...numberedAggregations), parameter),
     ),

@@ -1,6 +1,7 @@
 /** Random timeseries queries as text, of every aggregation, operator and grouping. Some are nested, some are wrong. */
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
+import { arbitraryFunction } from "./arbitrary-functions.ts";
 import {
   arbitraryBraces,
   logs,
@@ -220,6 +221,7 @@ const inAggregation: Texts = fc.oneof(
   fc.tuple(ratedMetric, connecting, numbers).map((parts) => parts.join(" ")),
   fc.tuple(simple, fc.oneof(connecting, oneOf("default")), numbers).map((parts) => parts.join(" ")),
   ratedMetric.map((inner) => `-${inner}`),
+  arbitraryFunction(ratedMetric),
 );
 const nested: Texts = fc.oneof(
   arbitraryCall(oneOf("sum", "avg", "min", "max", "count"), inAggregation, anyGrouping),
@@ -245,7 +247,13 @@ const nested: Texts = fc.oneof(
     anyGrouping,
   ),
 );
-const aggregates = fc.oneof({ weight: 4, arbitrary: simple }, { weight: 2, arbitrary: nested });
+const absent: Texts = fc.oneof(withTimes(logs), metric).map((inner) => `absent(${inner})`);
+const aggregates = fc.oneof(
+  { weight: 8, arbitrary: simple },
+  { weight: 4, arbitrary: nested },
+  { weight: 3, arbitrary: arbitraryFunction(simple) },
+  { weight: 1, arbitrary: absent },
+);
 
 const matching = oneOf(
   "",
@@ -346,6 +354,14 @@ const refused: Texts = fc.oneof(
     "sum(rate(logs[5m]) * 2)",
     "sum(max_over_time(logs[5m]))",
     "sum(count_over_time(cpu[5m]))",
+    "abs(cpu)",
+    "sort(requests_total)",
+    "abs(3)",
+    "clamp(count(logs), 2, 1)",
+    "clamp(count(logs), 2)",
+    "clamp_min(count(logs), count(logs))",
+    'label_replace(count(logs) by (service), "a", "$2", "service", "(.*)")',
+    "absent(1)",
   ),
   aggregates.map((one) => `${one} / logs`),
 );

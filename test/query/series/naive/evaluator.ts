@@ -19,6 +19,7 @@ import {
   RefusedError,
   type TelemetryData,
 } from "./data.ts";
+import { evaluateFunction, type FunctionNode } from "./functions.ts";
 import { applySetOperator, compare, matchSeries, type OperationNode } from "./operators.ts";
 
 export interface NaiveAnswer {
@@ -71,6 +72,11 @@ function evaluateNode(node: Expression, world: NaiveInput, isAggregated = false)
         if (typeof value === "number") throw new RefusedError("only a number");
         return value;
       });
+    case "function": {
+      const { range, markFragile } = world;
+      const evaluateArgument = (arg: Expression, isWhole: boolean) => evaluateNode(arg, world, isWhole);
+      return evaluateFunction(node, { range, markFragile, evaluate: evaluateArgument }, isAggregated);
+    }
     case "negation":
       return negate(evaluateNode(node.of, world, isAggregated));
     case "operation": {
@@ -207,6 +213,8 @@ function isUngrouped(node: Expression): boolean {
       return true;
     case "negation":
       return isUngrouped(node.of);
+    case "function":
+      return isUngroupedFunction(node);
     case "operation":
       return isUngrouped(node.left) && isUngrouped(node.right);
     case "aggregate":
@@ -214,6 +222,12 @@ function isUngrouped(node: Expression): boolean {
     default:
       return false;
   }
+}
+
+function isUngroupedFunction({ op, args: [first] }: FunctionNode): boolean {
+  if (first === undefined || first.kind === "string" || op === "label_replace") return false;
+  if (op !== "absent") return isUngrouped(first);
+  return first.kind !== "selector" || first.matchers.every(({ operator }) => operator !== "=");
 }
 
 function isUngroupedAggregate(node: AggregateNode): boolean {
