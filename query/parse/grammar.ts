@@ -151,7 +151,15 @@ class Grammar extends SelectorGrammar {
   readonly rangeFunction: GrammarRule = this.RULE("rangeFunction", () => {
     this.CONSUME(token.RangeFunction);
     this.CONSUME(token.LeftParen);
+    this.OPTION(() => {
+      this.SUBRULE(this.parameter);
+      this.CONSUME(token.Comma);
+    });
     this.SUBRULE(this.selector);
+    this.OPTION2(() => {
+      this.CONSUME2(token.Comma);
+      this.SUBRULE(this.expression);
+    });
     this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
   });
 

@@ -11,7 +11,9 @@ import {
   type BinaryOperator,
   type Expression,
   makeAggregate,
+  makeRangeFunction,
   makeSeriesFunction,
+  type RangeFunction,
   type SeriesFunction,
 } from "../tree/expression.ts";
 import { type Grouping, type Matching, makeGrouping, makeMatching } from "../tree/grouping.ts";
@@ -19,7 +21,6 @@ import { type JsonPath, makeJsonPath } from "../tree/json-path.ts";
 import { type Label, makeLabel, printField } from "../tree/label.ts";
 import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
 import { makeNumberLiteral, type NumberLiteral } from "../tree/number-literal.ts";
-import { makeRangeFunction, type RangeFunction } from "../tree/range-function.ts";
 import {
   isRowSignal,
   type MetricSource,
@@ -172,8 +173,30 @@ export class TreeVisitor {
 
   rangeFunction(cst: CstNode): RangeFunction {
     const token = tokensOf(cst, "RangeFunction")[0]!;
+    const op = token.image as RangeFunction["op"];
     const selector = this.selector(childOf(cst, "selector"));
-    return this.#recordSpan(makeRangeFunction(token.image as RangeFunction["op"], selector), token);
+    return this.#recordSpan(makeRangeFunction(op, selector, this.#readRangeParameter(cst, token)), token);
+  }
+
+  /** The number before or behind the selector of a function over time. Throws a QueryError where it takes none. */
+  #readRangeParameter(cst: CstNode, token: IToken): Expression | null {
+    const [before, behind] = [optionalChildOf(cst, "parameter"), optionalChildOf(cst, "expression")];
+    const first = before === undefined ? null : this.parameter(before);
+    const last = behind === undefined ? null : this.expression(behind);
+    const { image: op } = token;
+    const isFirst = op === "quantile_over_time";
+    const isLast = op === "predict_linear";
+    if (isFirst && first === null) {
+      const problem = `${op} takes a number first: which quantile, such as 0.99`;
+      refuse(this.#source, last ?? spanOfToken(token), problem);
+    }
+    if (isLast && last === null) {
+      const problem = `${op} takes seconds behind the metric: ${op}(x[1h], 4 * 3600)`;
+      refuse(this.#source, first ?? spanOfToken(token), problem);
+    }
+    const extra = (isFirst ? null : first) ?? (isLast ? null : last);
+    if (extra !== null) refuse(this.#source, extra, `${op} takes no number here`);
+    return first ?? last;
   }
 
   seriesFunction(cst: CstNode): SeriesFunction {

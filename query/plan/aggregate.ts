@@ -1,6 +1,6 @@
 import { refuse } from "../text/source.ts";
-import type { Aggregate, Expression } from "../tree/expression.ts";
-import { isSelectorRead, makeRangeFunction, selectorOf } from "../tree/range-function.ts";
+import { type Aggregate, type Expression, makeRangeFunction } from "../tree/expression.ts";
+import { isSelectorRead, selectorOf } from "../tree/range-function.ts";
 import { refuseField, resolveGrouping, resolveQuantile, resolveSeriesCount } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { planFold } from "./fold.ts";
@@ -27,7 +27,7 @@ export function planAggregate(tree: Aggregate, planInner: PlanInner, context: Ti
   }
   const source = selectorOf(of).of;
   if (source.kind === "signal") return planRowSeries(tree, of, source.name, context);
-  return planMetricSeries(tree, of, context);
+  return planMetricSeries(tree, of, planInner, context);
 }
 
 /** Plans series within an aggregation. Throws a QueryError for a number. */

@@ -1,6 +1,6 @@
 import type { Aggregation, Field, Filter, Step } from "../../engine/index.ts";
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
-import type { Constant, Fold, KeptLabels, PointFunction, SeriesPlan } from "./series-plan.ts";
+import type { Constant, Fold, KeptLabels, PointFunction, SeriesPlan, WindowFunction } from "./series-plan.ts";
 
 /** A plan and what its scans read: the field `explain` of an answer over HTTP. */
 export interface Explanation {
@@ -50,6 +50,8 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
         scan.kind === "rows" ? printAggregation(scan.aggregates[plan.aggregate]!) : printSampleScan(scan);
       return `${what} of scan ${plan.scan}${plan.perSecond ? ", a second" : ""}`;
     }
+    case "window":
+      return `${printWindowFunction(plan.fn)} of the samples of scan ${plan.scan}`;
     case "top":
       return `${plan.op} ${plan.count}${printKeptLabels(plan.among)}`;
     case "fold":
@@ -78,6 +80,10 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
   }
 }
 
+function printWindowFunction(fn: WindowFunction): string {
+  return fn.op === "predict" ? `prediction for ${fn.seconds} s later` : fn.op;
+}
+
 function printPointFunction(fn: PointFunction): string {
   if (fn.op === "round") return `round to ${fn.to}`;
   return fn.op === "clamp" ? `clamp from ${fn.min ?? "-Inf"} to ${fn.max ?? "+Inf"}` : fn.op;
@@ -101,6 +107,7 @@ function printAggregation(aggregation: Aggregation): string {
 }
 
 function printSampleScan({ aggregate, of }: SampleScan): string {
+  if (aggregate.op === "statistics") return aggregate.of.join(", ");
   return `${printFold(aggregate)}${of === "increase" ? " of increases" : ""}`;
 }
 

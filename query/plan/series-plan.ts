@@ -27,6 +27,7 @@ export interface ExpectedName {
 /** How series are made: a node of the plan's tree, whose leaves are scans. */
 export type SeriesPlan =
   | ScanSeries
+  | WindowedSeries
   | TopSeries
   | FoldedSeries
   | HistogramQuantile
@@ -36,6 +37,20 @@ export type SeriesPlan =
   | RelabelledSeries
   | SortedSeries
   | AbsentSeries;
+
+/** What is calculated of all samples that one series has in a window. */
+export type WindowFunction =
+  | { op: "avg" | "min" | "max" | "sum" | "count" | "stddev" | "last" | "changes" | "delta" | "deriv" }
+  /** The value that the straight line through the samples has so long after the end of the window. */
+  | { op: "predict"; seconds: number };
+
+/** The series of a metric, each with one number for the window of each bucket. The scan reads statistics. */
+export interface WindowedSeries {
+  kind: "window";
+  /** Index of the scan in the plan. */
+  scan: number;
+  fn: WindowFunction;
+}
 
 /** The labels that series keep: with `by` only the labels of the list, with `without` all others. */
 export interface KeptLabels {
@@ -163,6 +178,7 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
       return hasOnlyBoundLabel(plan.of, scans);
     case "absent":
       return plan.labels.length === 0;
+    case "window":
     case "relabel":
       return false;
     case "top":

@@ -61,7 +61,9 @@ function planOperand(
     }
     case "selector":
     case "rangeFunction": {
-      if (isAggregated && selectorOf(tree).of.kind === "metric") return planEachSeries(tree, context);
+      if (isAggregated && selectorOf(tree).of.kind === "metric") {
+        return planEachSeries(tree, (inner) => planOperand(inner, true, context), context);
+      }
       return refuseMissingAggregation(tree, exampleOf(tree), context);
     }
     case "jsonPath":

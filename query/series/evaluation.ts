@@ -33,6 +33,8 @@ async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): 
   switch (plan.kind) {
     case "scan":
       return context.reader.readSeries(plan);
+    case "window":
+      return context.reader.readWindowFunction(plan);
     case "top": {
       const ranked = await context.reader.readTopSeries(plan);
       return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context), work);

@@ -260,6 +260,7 @@ function rankingIn(plan: SeriesPlan): string | undefined {
     case "absent":
       return rankingIn(plan.of);
     case "scan":
+    case "window":
       return undefined;
   }
 }

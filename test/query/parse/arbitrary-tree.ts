@@ -207,9 +207,24 @@ const { expression } = fc.letrec<{ expression: Expression; series: Expression }>
             "avg_over_time",
             "min_over_time",
             "max_over_time",
+            "delta",
           ] as const),
         ),
         of: selector,
+        parameter: fc.constant(null),
+      }),
+      fc.record({
+        kind: fc.constant("rangeFunction" as const),
+        op: fc.constant("quantile_over_time" as const),
+        of: selector,
+        parameter,
+      }),
+      fc.record({
+        kind: fc.constant("rangeFunction" as const),
+        op: fc.constant("predict_linear" as const),
+        // A comma behind a stage would be read as part of it.
+        of: selector.map((each) => ({ ...each, stages: [] })),
+        parameter: tie("expression"),
       }),
       fc.record({ kind: fc.constant("jsonPath" as const), path: hardText, of: selector }),
       fc.record({

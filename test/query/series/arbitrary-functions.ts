@@ -33,3 +33,16 @@ export function arbitraryFunction(of: Texts): Texts {
     of.map((x) => `absent(${x})`),
   );
 }
+
+/** Functions over time of all samples; `<>` is the place of the metric among other arguments. */
+const windowFunctions = [
+  ...["avg", "min", "max", "sum", "count", "stddev", "last"].map((name) => `${name}_over_time`),
+  ...["changes", "delta", "deriv", "predict_linear(<>, 4 * 60)"],
+  ...["quantile_over_time(0.9, <>)", "quantile_over_time(0, <>)"],
+];
+
+export function arbitraryWindowFunction(metric: Texts): Texts {
+  return fc
+    .tuple(oneOf(...windowFunctions), metric)
+    .map(([name, inner]) => (name.includes("(") ? name.replace("<>", () => inner) : `${name}(${inner})`));
+}

@@ -34,6 +34,7 @@ test("queries are refused for many reasons", () => {
 const aggregations =
   "count sum avg min max stddev quantile count_distinct topk bottomk histogram_quantile trace_duration_quantile rate increase json_path offset " +
   "count_over_time avg_over_time min_over_time max_over_time " +
+  "sum_over_time stddev_over_time quantile_over_time last_over_time changes delta deriv predict_linear " +
   "abs ceil floor round clamp clamp_min clamp_max label_replace sort sort_desc absent";
 const words = "by without on ignoring bool and or unless default";
 const signs = "+ - * / % ^ == != > >= < <=";

@@ -1,7 +1,7 @@
 /** Random timeseries queries as text, of every aggregation, operator and grouping. Some are nested, some are wrong. */
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
-import { arbitraryFunction } from "./arbitrary-functions.ts";
+import { arbitraryFunction, arbitraryWindowFunction } from "./arbitrary-functions.ts";
 import {
   arbitraryBraces,
   logs,
@@ -130,10 +130,8 @@ const metric = withTimes(plainMetric);
 const ratedMetric = fc.oneof(
   { weight: 2, arbitrary: metric },
   {
-    weight: 1,
-    arbitrary: fc
-      .tuple(oneOf("avg_over_time", "min_over_time", "max_over_time"), metric)
-      .map(([name, inner]) => `${name}(${inner})`),
+    weight: 4,
+    arbitrary: arbitraryWindowFunction(metric),
   },
   { weight: 1, arbitrary: metric.map((inner) => `rate(${inner})`) },
   { weight: 1, arbitrary: metric.map((inner) => `increase(${inner})`) },
@@ -353,7 +351,12 @@ const refused: Texts = fc.oneof(
     "sum(logs + 1)",
     "sum(rate(logs[5m]) * 2)",
     "sum(max_over_time(logs[5m]))",
-    "sum(count_over_time(cpu[5m]))",
+    "sum(delta(logs[5m]))",
+    "sum(quantile_over_time(cpu[5m]))",
+    "sum(quantile_over_time(2, cpu[5m]))",
+    "sum(predict_linear(cpu[5m]))",
+    "sum(predict_linear(cpu[5m], sum(cpu)))",
+    "sum(deriv(cpu[5m], 1))",
     "abs(cpu)",
     "sort(requests_total)",
     "abs(3)",

@@ -40,7 +40,15 @@ export function evaluate(
     isFragile = true;
   };
   try {
-    const value = evaluateNode(parseQuery(query), { data, range, markFragile });
+    const world: NaiveInput = {
+      ...{ data, range, markFragile },
+      evaluateNumber: (node) => {
+        const number = evaluateNode(node, world, true);
+        if (typeof number !== "number") throw new RefusedError("needs a number");
+        return number;
+      },
+    };
+    const value = evaluateNode(parseQuery(query), world);
     if (typeof value === "number") throw new RefusedError("only a number");
     return { series: toAnswer(value), isFragile };
   } catch (error) {
