@@ -163,7 +163,8 @@ function planWindowFunction(
   if (parameter.kind !== "number")
     return refuse(context.source, at, `${tree.op} takes a number here, not series`);
   const { value } = parameter;
-  if (op === "predict") return { op, seconds: value };
+  // As in PromQL, the prediction is for a time after the bucket, from samples that are as much older as the offset says.
+  if (op === "predict") return { op, seconds: value + (resolveTimes(tree.of, context).offsetSeconds ?? 0) };
   if (value >= 0 && value <= 1) return { op, q: value };
   const problem = `${tree.op} takes a number between 0 and 1, such as 0.99, not ${value}`;
   return refuse(context.source, at, problem);

@@ -281,7 +281,8 @@ function valuesOf(
     const averages = values.map(([ms, all]): [number, number] => [ms, sum(all) / all.length]);
     return { labels: series.labels, points: new Map(averages) };
   }
-  return computeWindows(read.op, series, range, parameterOf(read, evaluateNumber));
+  const ahead = read.op === "predict_linear" && read.of.offset ? millisecondsOf(read.of.offset) / 1000 : 0;
+  return computeWindows(read.op, series, range, parameterOf(read, evaluateNumber) + ahead);
 }
 
 function parameterOf({ op, parameter }: RangeFunction, evaluateNumber: NaiveInput["evaluateNumber"]): number {
