@@ -53,6 +53,8 @@ export type {
   SampleAggregate,
   SampleAggregateResult,
   SampleQuery,
+  SampleStatistic,
+  SampleStatistics,
   SeriesCount,
   SeriesKinds,
   SeriesLabelsQuery,

@@ -17,10 +17,10 @@ export interface SampleQuery extends RangeSelection {
   /** Labels that groups are formed by; with `without`, all labels except those. */
   groupBy: Field[] | { without: string[] };
   /**
-   * `increase`: every series is read as a counter. `declared`: as its type says, which is that of its latest samples in
-   * the range.
+   * `increase`: every series is read as a counter. `value`: every series is read as a gauge, so that its samples count as
+   * they were sent. `declared`: as its type says, which is that of its latest samples in the range.
    */
-  of: "declared" | "increase";
+  of: "declared" | "increase" | "value";
   aggregate: SampleAggregate;
 }
 
@@ -28,13 +28,33 @@ export interface SampleQuery extends RangeSelection {
  * An aggregate over the values that the series of a group have in a bucket. The value of a counter is its increase. The
  * value of a gauge is the average of its samples for `sum`, `avg` and `stddev`; for `min`, `max` and `quantile` each
  * sample is a value.
- * - `count`: series that have a value.
- * - `distinct`: number of different texts of a label, without "", among series that have a sample.
+ * - `count`: series that have a sample; of `increase`, an increase.
+ * - `distinct`: number of different texts of a label, without "", among those series.
  */
 export type SampleAggregate =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
   | { op: "quantile"; q: number }
-  | { op: "distinct"; label: string };
+  | { op: "distinct"; label: string }
+  | SampleStatistics;
+
+/**
+ * Statistics of the samples that each series has in a bucket, as they were sent: one value of a point for each. Every
+ * series is a group of its own.
+ */
+export interface SampleStatistics {
+  op: "statistics";
+  of: SampleStatistic[];
+}
+
+/**
+ * Statistics that can be joined with those of the samples before and behind. Times are milliseconds since `fromNs` of
+ * the query. Squares are sums of squared distances from the mean (M2), of values or of times; `products` is the sum of
+ * the products of both distances. `changes`: samples whose value differs from that of the sample before, in the bucket.
+ */
+export type SampleStatistic =
+  | ("count" | "sum" | "min" | "max" | "mean" | "squares" | "changes")
+  | ("first" | "firstTime" | "last" | "lastTime")
+  | ("meanTime" | "timeSquares" | "products");
 
 /** Which kinds of series were read. A series of unknown type counts as the kind that it was read as. */
 export interface SeriesKinds {

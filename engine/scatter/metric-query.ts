@@ -82,7 +82,8 @@ async function concatSingleSeries(
   checkPoints(count);
   const groups = new Uint32Array(count);
   const buckets = new Float64Array(count);
-  const values = new Float64Array(count);
+  const width = answers[0]!.part.values.length;
+  const values = Array.from({ length: width }, () => new Float64Array(count));
   let at = 0;
   for (const { labels: own, part } of answers) {
     await letOthersRun(control);
@@ -90,11 +91,11 @@ async function concatSingleSeries(
     labels.append(own);
     for (let i = 0; i < part.groups.length; i++) groups[at + i] = part.groups[i]! + first;
     buckets.set(part.buckets, at);
-    values.set(part.values, at);
+    for (const [i, column] of values.entries()) column.set(part.values[i]!, at);
     at += part.groups.length;
   }
   checkGroups(labels.rows, labels.byteLength, caps);
-  return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
+  return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values } };
 }
 
 async function mergeSeriesPoints(
@@ -221,6 +222,9 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
   if (Array.isArray(groupBy)) groupBy.forEach(checkLabel);
   if (aggregate.op === "quantile" && !(aggregate.q >= 0 && aggregate.q <= 1)) {
     throw new Failure("input", `a quantile lies between 0 and 1, got ${aggregate.q}`);
+  }
+  if (aggregate.op === "statistics" && (Array.isArray(groupBy) || groupBy.without.length > 0)) {
+    throw new Failure("input", "statistics are of single series, grouped by all of their labels");
   }
   toLabelFilter(steps);
 }

@@ -5,7 +5,7 @@
 
 import { floorQuotient } from "../aggregate/bucket-runs.ts";
 import { dayNs, dayStartNs } from "../model/day.ts";
-import { increaseAgeNsMax, type SampleAggregate } from "../plan/sample-query.ts";
+import { increaseAgeNsMax, type SampleQuery } from "../plan/sample-query.ts";
 
 /**
  * How the samples of a series in a bucket become values.
@@ -18,12 +18,18 @@ import { increaseAgeNsMax, type SampleAggregate } from "../plan/sample-query.ts"
  */
 export type FoldKind = "average" | "least" | "greatest" | "each" | "presence" | "increase" | "delta";
 
-/** The fold of a series of some type for an aggregate. */
-export function chooseFold(type: "gauge" | "counter" | "delta", { op }: SampleAggregate): FoldKind {
-  if (op === "distinct") return "presence";
+/**
+ * The fold of a series of some type for an aggregate. A series counts in a bucket in which it has a sample; where its
+ * increases were asked for, in which it has an increase.
+ */
+export function chooseFold(
+  type: "gauge" | "counter" | "delta",
+  { of, aggregate: { op } }: Pick<SampleQuery, "of" | "aggregate">,
+): FoldKind {
+  const isCounted = op === "count" || op === "distinct";
+  if (isCounted && (of !== "increase" || type !== "counter")) return "presence";
   if (type === "counter") return "increase";
   if (type === "delta") return "delta";
-  if (op === "count") return "presence";
   if (op === "min") return "least";
   if (op === "max") return "greatest";
   return op === "quantile" ? "each" : "average";

@@ -24,6 +24,7 @@ import { type ChunkSeries, locateSeries } from "./series-locations.ts";
 import { SeriesPoints } from "./series-points.ts";
 import { mayHaveSeries, toLabelFilter, visitSeries } from "./series-selection.ts";
 import { type SingleSeriesPart, SingleSeriesPoints } from "./single-series-points.ts";
+import { StatisticFolds } from "./statistic-folds.ts";
 
 /** Series read between two checks of deadline and memory. */
 const seriesPerCheck = 64;
@@ -56,7 +57,7 @@ interface SampleAggregation extends ScanAnswer, ChunkAccess {
 
 /** The second half of the task, once all series are known. */
 interface SampleFolding extends SampleAggregation {
-  folds: SeriesFolds;
+  folds: SeriesFolds | StatisticFolds;
 }
 
 /**
@@ -252,14 +253,21 @@ function formatLabels(labels: [key: string, value: string][]): string {
   return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function makeFolds(aggregation: SampleAggregation, kinds: SeriesKinds): SeriesFolds {
+function makeFolds(aggregation: SampleAggregation, kinds: SeriesKinds): SeriesFolds | StatisticFolds {
   const { task, groupOf, typeOf, textOf, points } = aggregation;
+  if (task.aggregate.op === "statistics") {
+    const single = points as SingleSeriesPoints;
+    kinds.gauge = groupOf.length > 0;
+    return new StatisticFolds(groupOf.length, task.aggregate.of, task.fromNs, (series, bucket, values) =>
+      single.addStatistics(groupOf[series]!, bucket, values),
+    );
+  }
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
     const type = resolveType(declared, task);
     kinds.gauge ||= declared === "gauge" || type === "gauge";
     kinds.counter ||= declared !== "gauge" && type !== "gauge";
-    return chooseFold(type, task.aggregate);
+    return chooseFold(type, task);
   });
   if (points instanceof SingleSeriesPoints) {
     return new SeriesFolds(foldKinds, (series, bucket, value) => points.add(groupOf[series]!, bucket, value));
@@ -274,6 +282,7 @@ function makeFolds(aggregation: SampleAggregation, kinds: SeriesKinds): SeriesFo
 
 /** The type that a series is read as. */
 function resolveType(declared: string, { of, name }: SampleTask): "gauge" | "counter" | "delta" {
+  if (of === "value") return "gauge";
   if (declared === "delta") return "delta";
   if (of === "increase" || declared === "counter") return "counter";
   return declared === "unknown" && isCounterName(name) ? "counter" : "gauge";

@@ -7,7 +7,8 @@ import { growArray } from "../vector/text.ts";
 export interface SingleSeriesPart {
   groups: Uint32Array;
   buckets: Float64Array;
-  values: Float64Array;
+  /** One vector for each value of a point: one, or as many as there are statistics. */
+  values: Float64Array[];
 }
 
 /** Collects the points of series that are groups of their own. */
@@ -16,23 +17,36 @@ export class SingleSeriesPoints {
   #count = 0;
   #groups = new Uint32Array(1024);
   #buckets = new Float64Array(1024);
-  #values = new Float64Array(1024);
+  #values: Float64Array<ArrayBuffer>[];
 
-  constructor({ op }: SampleAggregate) {
-    this.#op = op;
+  constructor(aggregate: SampleAggregate) {
+    this.#op = aggregate.op;
+    const width = aggregate.op === "statistics" ? aggregate.of.length : 1;
+    this.#values = Array.from({ length: width }, () => new Float64Array(1024));
   }
 
   get byteLength(): number {
-    return this.#groups.length * 20;
+    return this.#groups.length * (12 + 8 * this.#values.length);
   }
 
   /** Adds the one value that a group has in a bucket. Throws Failure "limit" where there are too many points. */
   add(group: number, bucket: number, value: number): void {
+    this.#values[0]![this.#addPoint(group, bucket)] = this.#aggregateOne(value);
+  }
+
+  /** Adds the statistics that a group has in a bucket. Throws Failure "limit" where there are too many points. */
+  addStatistics(group: number, bucket: number, values: Float64Array): void {
+    const at = this.#addPoint(group, bucket);
+    for (const [i, value] of values.entries()) this.#values[i]![at] = value;
+  }
+
+  /** Adds a point and returns its index. */
+  #addPoint(group: number, bucket: number): number {
     const at = this.#count++;
     if (at === this.#groups.length) this.#grow();
     this.#groups[at] = group;
     this.#buckets[at] = bucket;
-    this.#values[at] = this.#aggregateOne(value);
+    return at;
   }
 
   finish(): SingleSeriesPart {
@@ -40,7 +54,7 @@ export class SingleSeriesPoints {
     return {
       groups: this.#groups.slice(0, count),
       buckets: this.#buckets.slice(0, count),
-      values: this.#values.slice(0, count),
+      values: this.#values.map((column) => column.slice(0, count)),
     };
   }
 
@@ -56,6 +70,6 @@ export class SingleSeriesPoints {
     const length = this.#groups.length * 2;
     this.#groups = growArray(this.#groups, length);
     this.#buckets = growArray(this.#buckets, length);
-    this.#values = growArray(this.#values, length);
+    this.#values = this.#values.map((column) => growArray(column, length));
   }
 }

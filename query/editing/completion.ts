@@ -3,7 +3,7 @@
 import { type IToken, tokenMatcher } from "chevrotain";
 import type { RowSignal } from "../../engine/index.ts";
 import { detectQueryKind } from "../parse/query-kind.ts";
-import { aggregations, rangeFunctions, rowSignals, seriesKeywords, stageKeywords } from "../text/keywords.ts";
+import { aggregations, functionNames, rowSignals, seriesKeywords, stageKeywords } from "../text/keywords.ts";
 import * as token from "../text/tokens.ts";
 import { makeLabel, printField, printLabel } from "../tree/label.ts";
 import { quoteTerm } from "../tree/search-terms.ts";
@@ -41,9 +41,7 @@ export interface QueryCompletion {
 const textOperators = ["=", "!=", "=~", "!~", ">", ">=", "<", "<="];
 const candidates: readonly string[] = [
   ...rowSignals,
-  ...aggregations,
-  ...rangeFunctions,
-  "json_path",
+  ...functionNames,
   ...seriesKeywords,
   ...stageKeywords,
   ...textOperators,

@@ -123,6 +123,10 @@ function mapSelectors(
       return change(node);
     case "operation":
       return { ...node, left: mapSelectors(node.left, change), right: mapSelectors(node.right, change) };
+    case "function": {
+      const args = node.args.map((arg) => (arg.kind === "string" ? arg : mapSelectors(arg, change)));
+      return { ...node, args };
+    }
     case "negation":
     case "aggregate":
     case "rangeFunction":

@@ -59,7 +59,7 @@ const signals: ReadonlySet<string> = new Set(rowSignals);
 
 function kindOfToken({ tokenType, image }: IToken): PieceKind {
   const { name } = tokenType;
-  if (/^(?:Aggregation|RangeFunction|JsonPath)-/.test(name)) return "function";
+  if (/^(?:Aggregation|RangeFunction|SeriesFunction|JsonPath)-/.test(name)) return "function";
   // Each keyword has a token type for each mode of the lexer.
   if (/-(?:series|filter)$/.test(name)) return "keyword";
   if (name === "MetricName" && signals.has(image)) return "signal";

@@ -99,6 +99,7 @@ class Grammar extends SelectorGrammar {
       DEF: [
         { ALT: () => this.SUBRULE(this.aggregate) },
         { ALT: () => this.SUBRULE(this.rangeFunction) },
+        { ALT: () => this.SUBRULE(this.seriesFunction) },
         { ALT: () => this.SUBRULE(this.jsonPath) },
         { ALT: () => this.SUBRULE(this.selector) },
       ],
@@ -150,8 +151,34 @@ class Grammar extends SelectorGrammar {
   readonly rangeFunction: GrammarRule = this.RULE("rangeFunction", () => {
     this.CONSUME(token.RangeFunction);
     this.CONSUME(token.LeftParen);
+    this.OPTION(() => {
+      this.SUBRULE(this.parameter);
+      this.CONSUME(token.Comma);
+    });
     this.SUBRULE(this.selector);
+    this.OPTION2(() => {
+      this.CONSUME2(token.Comma);
+      this.SUBRULE(this.expression);
+    });
     this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
+  });
+
+  readonly seriesFunction: GrammarRule = this.RULE("seriesFunction", () => {
+    this.CONSUME(token.SeriesFunction);
+    this.CONSUME(token.LeftParen);
+    this.SUBRULE(this.argument);
+    this.MANY(() => {
+      this.CONSUME(token.Comma);
+      this.SUBRULE2(this.argument);
+    });
+    this.CONSUME(token.RightParen, { ERR_MSG: "an operator, `,` or `)`" });
+  });
+
+  readonly argument: GrammarRule = this.RULE("argument", () => {
+    this.OR({
+      DEF: [{ ALT: () => this.CONSUME(token.StringToken) }, { ALT: () => this.SUBRULE(this.expression) }],
+      ERR_MSG: expected.operand,
+    });
   });
 
   readonly jsonPath: GrammarRule = this.RULE("jsonPath", () => {

@@ -1,5 +1,5 @@
 import { EOF, type IRecognitionException, type IToken, tokenMatcher } from "chevrotain";
-import { aggregations, rangeFunctions, stageKeywords } from "../text/keywords.ts";
+import { aggregations, functionNames, stageKeywords } from "../text/keywords.ts";
 import { QueryError, type TextSpan } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
@@ -104,10 +104,11 @@ function makeUnclosedQuoteError(token: IToken, source: Source): QueryError {
 }
 
 function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
-  const functions = [...aggregations, ...rangeFunctions, "json_path"];
-  const suggestion = findClosest(name.image, functions);
+  const suggestion = findClosest(name.image, functionNames);
   const known =
-    suggestion === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${suggestion}\`?`;
+    suggestion === undefined
+      ? `there are ${aggregations.join(", ")}, rate, increase and more`
+      : `did you mean \`${suggestion}\`?`;
   const hint = findFunctionHint(name.image) ?? known;
   const problem = `\`${toShortPrintable(name.image)}\` is not a function; ${hint}`;
   return new QueryError(problem, { text: source.text, span: spanOfToken(name) });

@@ -1,4 +1,4 @@
-import { aggregations, rangeFunctions, rowSignals } from "../text/keywords.ts";
+import { functionNames, rowSignals } from "../text/keywords.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
 import { quoteTerm, type SearchTerm, type SearchTerms } from "../tree/search-terms.ts";
@@ -58,7 +58,7 @@ function suggestComparison(field: string, value: string): string | undefined {
 
 /** What a word such as `conut(logs)` or `count(log)` was meant as; undefined where it is like no function of rows. */
 function suggestCall(name: string, argument: string): string | undefined {
-  const op = findClosest(name, [...aggregations, ...rangeFunctions]);
+  const op = findClosest(name, functionNames);
   const signal = findClosest(argument, rowSignals);
   return op === undefined || signal === undefined ? undefined : `did you mean ${op}(${signal})?`;
 }

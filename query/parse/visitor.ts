@@ -6,13 +6,21 @@ import { refuse, type Source } from "../text/source.ts";
 import { spanOfToken } from "../text/tokens.ts";
 import { type AggregateOperator, parameterDescriptions } from "../tree/aggregate.ts";
 import { type Duration, makeDuration } from "../tree/duration.ts";
-import { type Aggregate, type BinaryOperator, type Expression, makeAggregate } from "../tree/expression.ts";
+import {
+  type Aggregate,
+  type BinaryOperator,
+  type Expression,
+  makeAggregate,
+  makeRangeFunction,
+  makeSeriesFunction,
+  type RangeFunction,
+  type SeriesFunction,
+} from "../tree/expression.ts";
 import { type Grouping, type Matching, makeGrouping, makeMatching } from "../tree/grouping.ts";
 import { type JsonPath, makeJsonPath } from "../tree/json-path.ts";
 import { type Label, makeLabel, printField } from "../tree/label.ts";
 import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
 import { makeNumberLiteral, type NumberLiteral } from "../tree/number-literal.ts";
-import { makeRangeFunction, type RangeFunction } from "../tree/range-function.ts";
 import {
   isRowSignal,
   type MetricSource,
@@ -112,6 +120,7 @@ export class TreeVisitor {
     const [node] = Object.values(cst.children).flat() as CstNode[];
     if (node!.name === "aggregate") return this.aggregate(node!);
     if (node!.name === "rangeFunction") return this.rangeFunction(node!);
+    if (node!.name === "seriesFunction") return this.seriesFunction(node!);
     return node!.name === "jsonPath" ? this.jsonPath(node!) : this.selector(node!);
   }
 
@@ -164,8 +173,41 @@ export class TreeVisitor {
 
   rangeFunction(cst: CstNode): RangeFunction {
     const token = tokensOf(cst, "RangeFunction")[0]!;
+    const op = token.image as RangeFunction["op"];
     const selector = this.selector(childOf(cst, "selector"));
-    return this.#recordSpan(makeRangeFunction(token.image as RangeFunction["op"], selector), token);
+    return this.#recordSpan(makeRangeFunction(op, selector, this.#readRangeParameter(cst, token)), token);
+  }
+
+  /** The number before or behind the selector of a function over time. Throws a QueryError where it takes none. */
+  #readRangeParameter(cst: CstNode, token: IToken): Expression | null {
+    const [before, behind] = [optionalChildOf(cst, "parameter"), optionalChildOf(cst, "expression")];
+    const first = before === undefined ? null : this.parameter(before);
+    const last = behind === undefined ? null : this.expression(behind);
+    const { image: op } = token;
+    const isFirst = op === "quantile_over_time";
+    const isLast = op === "predict_linear";
+    if (isFirst && first === null) {
+      const problem = `${op} takes a number first: which quantile, such as 0.99`;
+      refuse(this.#source, last ?? spanOfToken(token), problem);
+    }
+    if (isLast && last === null) {
+      const problem = `${op} takes seconds behind the metric: ${op}(x[1h], 4 * 3600)`;
+      refuse(this.#source, first ?? spanOfToken(token), problem);
+    }
+    const extra = (isFirst ? null : first) ?? (isLast ? null : last);
+    if (extra !== null) refuse(this.#source, extra, `${op} takes no number here`);
+    return first ?? last;
+  }
+
+  seriesFunction(cst: CstNode): SeriesFunction {
+    const token = tokensOf(cst, "SeriesFunction")[0]!;
+    const args = childrenOf(cst, "argument").map((each) => this.argument(each));
+    return this.#recordSpan(makeSeriesFunction(token.image as SeriesFunction["op"], args), token);
+  }
+
+  argument(cst: CstNode): Expression | StringLiteral {
+    const [text] = tokensOf(cst, "String");
+    return text === undefined ? this.expression(childOf(cst, "expression")) : this.#readString(text);
   }
 
   jsonPath(cst: CstNode): JsonPath {

@@ -1,6 +1,6 @@
 import { refuse } from "../text/source.ts";
-import type { Aggregate, Expression } from "../tree/expression.ts";
-import { isSelectorRead, makeRangeFunction, selectorOf } from "../tree/range-function.ts";
+import { type Aggregate, type Expression, makeRangeFunction } from "../tree/expression.ts";
+import { isSelectorRead, selectorOf } from "../tree/range-function.ts";
 import { refuseField, resolveGrouping, resolveQuantile, resolveSeriesCount } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { planFold } from "./fold.ts";
@@ -27,7 +27,7 @@ export function planAggregate(tree: Aggregate, planInner: PlanInner, context: Ti
   }
   const source = selectorOf(of).of;
   if (source.kind === "signal") return planRowSeries(tree, of, source.name, context);
-  return planMetricSeries(tree, of, context);
+  return planMetricSeries(tree, of, planInner, context);
 }
 
 /** Plans series within an aggregation. Throws a QueryError for a number. */
@@ -47,7 +47,7 @@ function planTopSeries(
   refuseField(tree, "", context);
   const count = resolveSeriesCount(tree, context);
   const top = { kind: "top", op, count, among: resolveGrouping(grouping, context) } as const;
-  const isCalculated = of.kind === "aggregate" || of.kind === "operation" || of.kind === "negation";
+  const isCalculated = ["aggregate", "operation", "negation", "function"].includes(of.kind);
   if (isCalculated || (isSelectorRead(of) && selectorOf(of).of.kind === "metric")) {
     return { ...top, of: planSeries(of, planInner, context) };
   }
@@ -64,7 +64,7 @@ function planHistogramQuantile(
   refuseField(tree, "", context);
   const q = resolveQuantile(tree, context);
   const keep = addBoundLabel(resolveGrouping(grouping, context));
-  if (of.kind === "aggregate" || of.kind === "operation") {
+  if (of.kind === "aggregate" || of.kind === "operation" || of.kind === "function") {
     const inner = planSeries(of, planInner, context);
     if (of.kind === "aggregate") checkBoundLabel(of, inner, context);
     const series: SeriesPlan =

@@ -1,6 +1,6 @@
 import type { Aggregation, ConditionStatistics, Extractor, Field, Filter, Step } from "../../engine/index.ts";
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
-import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
+import type { Constant, Fold, KeptLabels, PointFunction, SeriesPlan, WindowFunction } from "./series-plan.ts";
 
 /** A plan, what its scans read and what its nodes led to: the field `explain` of an answer over HTTP. */
 export interface Explanation {
@@ -86,12 +86,22 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
         scan.kind === "rows" ? printAggregation(scan.aggregates[plan.aggregate]!) : printSampleScan(scan);
       return `${what} of scan ${plan.scan}${plan.perSecond ? ", a second" : ""}`;
     }
+    case "window":
+      return `${printWindowFunction(plan.fn)} of the samples of scan ${plan.scan}`;
     case "top":
       return `${plan.op} ${plan.count}${printKeptLabels(plan.among)}`;
     case "fold":
       return `${printFold(plan.fold)}${printKeptLabels(plan.keep)}`;
     case "histogramQuantile":
       return `quantile ${plan.q} of histograms`;
+    case "map":
+      return printPointFunction(plan.fn);
+    case "relabel":
+      return `${plan.label} from ${plan.source} =~ ${JSON.stringify(plan.pattern)}`;
+    case "sort":
+      return plan.isDescending ? "sort, greatest first" : "sort, least first";
+    case "absent":
+      return "absent";
     case "negation":
       return "minus";
     case "calculation": {
@@ -104,6 +114,15 @@ function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string 
       return words.filter((word) => word !== "").join(" ");
     }
   }
+}
+
+function printWindowFunction(fn: WindowFunction): string {
+  return fn.op === "predict" ? `prediction for ${fn.seconds} s later` : fn.op;
+}
+
+function printPointFunction(fn: PointFunction): string {
+  if (fn.op === "round") return `round to ${fn.to}`;
+  return fn.op === "clamp" ? `clamp from ${fn.min ?? "-Inf"} to ${fn.max ?? "+Inf"}` : fn.op;
 }
 
 function printKeptLabels({ kind, labels }: KeptLabels): string {
@@ -124,6 +143,7 @@ function printAggregation(aggregation: Aggregation): string {
 }
 
 function printSampleScan({ aggregate, of }: SampleScan): string {
+  if (aggregate.op === "statistics") return aggregate.of.join(", ");
   return `${printFold(aggregate)}${of === "increase" ? " of increases" : ""}`;
 }
 

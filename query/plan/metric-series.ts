@@ -1,7 +1,7 @@
-import type { SampleQuery } from "../../engine/index.ts";
+import type { SampleQuery, SampleStatistic } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
-import type { Aggregate } from "../tree/expression.ts";
-import { type RangeFunction, type SelectorRead, selectorOf } from "../tree/range-function.ts";
+import type { Aggregate, Expression, RangeFunction } from "../tree/expression.ts";
+import { type SelectorRead, selectorOf } from "../tree/range-function.ts";
 import { isRowSignal, type MetricSource } from "../tree/selector.ts";
 import { refuseField, resolveGrouping } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
@@ -9,23 +9,60 @@ import { resolveField } from "./field.ts";
 import { planFold, planNumberFold } from "./fold.ts";
 import type { ScanSeries } from "./scan.ts";
 import { planSelector } from "./selector.ts";
-import type { KeptLabels, SeriesPlan } from "./series-plan.ts";
+import type { Constant, KeptLabels, SeriesPlan, WindowFunction } from "./series-plan.ts";
 import { simplifySteps } from "./simplification.ts";
 import { resolveTimes } from "./times.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
-/** What `…_over_time` computes of the samples that a series has in a window. */
-const sampleFolds = { avg_over_time: "avg", min_over_time: "min", max_over_time: "max" } as const;
+/** Plans an expression, which gives series or a number. */
+type PlanExpression = (tree: Expression) => SeriesPlan | Constant;
+
+/** Functions of samples as they were sent, whatever the type of the metric: all but those of increases. */
+const windowFunctions = {
+  count_over_time: "count",
+  avg_over_time: "avg",
+  min_over_time: "min",
+  max_over_time: "max",
+  sum_over_time: "sum",
+  stddev_over_time: "stddev",
+  last_over_time: "last",
+  quantile_over_time: "quantile",
+  changes: "changes",
+  delta: "delta",
+  deriv: "deriv",
+  predict_linear: "predict",
+} as const;
+
+type SampleFunction = RangeFunction & { op: keyof typeof windowFunctions };
+
+/** The statistics of samples that each function is calculated from. */
+const statisticsOf = {
+  count: ["count"],
+  sum: ["count", "sum"],
+  avg: ["count", "sum"],
+  min: ["count", "min"],
+  max: ["count", "max"],
+  stddev: ["count", "mean", "squares"],
+  last: ["count", "last"],
+  changes: ["count", "first", "last", "changes"],
+  delta: ["count", "first", "firstTime", "last", "lastTime"],
+  deriv: ["count", "mean", "meanTime", "timeSquares", "products"],
+  predict: ["count", "mean", "meanTime", "timeSquares", "products"],
+} as const satisfies Record<WindowFunction["op"], readonly SampleStatistic[]>;
 
 /** Plans `op(metric{…})`, also with a function over time. Throws a QueryError. */
-export function planMetricSeries(tree: Aggregate, of: SelectorRead, context: TimeseriesContext): SeriesPlan {
+export function planMetricSeries(
+  tree: Aggregate,
+  of: SelectorRead,
+  planInner: PlanExpression,
+  context: TimeseriesContext,
+): SeriesPlan {
   const keep = resolveGrouping(tree.grouping, context);
-  const sampleFold = sampleFoldOf(of);
+  if (!isSampleFunction(of)) return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
   // The greatest of the greatest is the greatest of all samples. Others are computed for each series first.
-  if (sampleFold === undefined || sampleFold === tree.op) {
-    return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
-  }
-  return { kind: "fold", fold: planFold(tree, context), keep, of: planEachSeries(of, context) };
+  const isSame = of.op === `${tree.op}_over_time` && (tree.op === "min" || tree.op === "max");
+  if (isSame) return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
+  return { kind: "fold", fold: planFold(tree, context), keep, of: planEachSeries(of, planInner, context) };
 }
 
 /** Plans the sums of a metric's increases, or of its increases a second. */
@@ -34,13 +71,18 @@ export function planIncreases(of: RangeFunction, keep: KeptLabels, context: Time
 }
 
 /** Plans a metric whose series are not aggregated, as in `topk(5, metric{…})`: each is a group of its own. */
-export function planEachSeries(of: SelectorRead, context: TimeseriesContext): ScanSeries {
-  return planSampleScan(of, { op: sampleFoldOf(of) ?? "avg" }, { kind: "without", labels: [] }, context);
-}
-
-function sampleFoldOf(of: SelectorRead): "avg" | "min" | "max" | undefined {
-  if (of.kind !== "rangeFunction" || !Object.hasOwn(sampleFolds, of.op)) return undefined;
-  return sampleFolds[of.op as keyof typeof sampleFolds];
+export function planEachSeries(
+  of: SelectorRead,
+  planInner: PlanExpression,
+  context: TimeseriesContext,
+): SeriesPlan {
+  const eachSeries: KeptLabels = { kind: "without", labels: [] };
+  if (!isSampleFunction(of)) return planSampleScan(of, { op: "avg" }, eachSeries, context);
+  const fn = planWindowFunction(of, planInner, context);
+  if (fn.op === "quantile") return planSampleScan(of, fn, eachSeries, context);
+  const statistics = [...statisticsOf[fn.op]];
+  const { scan } = planSampleScan(of, { op: "statistics", of: statistics }, eachSeries, context);
+  return { kind: "window", scan, fn };
 }
 
 function planSampleScan(
@@ -50,9 +92,6 @@ function planSampleScan(
   context: TimeseriesContext,
 ): ScanSeries {
   const selector = selectorOf(of);
-  if (of.kind === "rangeFunction" && of.op === "count_over_time") {
-    refuse(context.source, of, "count_over_time counts rows: sum(count_over_time(logs{…}[5m]))");
-  }
   const metric = resolveString((selector.of as MetricSource).name, context);
   context.names = new Set();
   const steps = simplifySteps(planSelector(selector, context));
@@ -62,13 +101,13 @@ function planSampleScan(
       : keep.labels.map((label) => ({ label, field: resolveField(label, context) }));
   context.expectedNames.push({ signal: "metrics", metric });
   for (const label of context.names) context.expectedNames.push({ signal: "metrics", metric, label });
-  const isIncrease = of.kind === "rangeFunction" && sampleFoldOf(of) === undefined;
+  const readAs = of.kind === "selector" ? "declared" : isSampleFunction(of) ? "value" : "increase";
   const times = resolveTimes(selector, context);
   const scan = {
     metric,
     steps,
     groupBy,
-    of: isIncrease ? "increase" : "declared",
+    of: readAs,
     aggregate,
     ...times,
   } as const;
@@ -104,4 +143,29 @@ function checkNoField(tree: Aggregate, context: TimeseriesContext): void {
     refuse(context.source, field, problem);
   }
   refuseField(tree, " over a metric, whose samples have one value each; fields are of rows", context);
+}
+
+/** Returns whether an expression is a function of samples, not of the increases of a counter. */
+function isSampleFunction(of: SelectorRead): of is SampleFunction {
+  return of.kind === "rangeFunction" && Object.hasOwn(windowFunctions, of.op);
+}
+
+/** What a function over time calculates of each series. Throws a QueryError where its number does not fit. */
+function planWindowFunction(
+  tree: SampleFunction,
+  planInner: PlanExpression,
+  context: TimeseriesContext,
+): WindowFunction | { op: "quantile"; q: number } {
+  const op = windowFunctions[tree.op];
+  if (op !== "quantile" && op !== "predict") return { op };
+  const at = tree.parameter!;
+  const parameter = planInner(at);
+  if (parameter.kind !== "number")
+    return refuse(context.source, at, `${tree.op} takes a number here, not series`);
+  const { value } = parameter;
+  // As in PromQL, the prediction is for a time after the bucket, from samples that are as much older as the offset says.
+  if (op === "predict") return { op, seconds: value + (resolveTimes(tree.of, context).offsetSeconds ?? 0) };
+  if (value >= 0 && value <= 1) return { op, q: value };
+  const problem = `${tree.op} takes a number between 0 and 1, such as 0.99, not ${value}`;
+  return refuse(context.source, at, problem);
 }

@@ -2,10 +2,11 @@ import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 import type { Field, Filter, Step } from "../../engine/index.ts";
 import { regexpSizeMax, regexpWordsMax } from "../limits.ts";
 import type { TextSpan } from "../text/query-error.ts";
-import { refuseWithin } from "../text/source.ts";
+import { refuse, refuseWithin } from "../text/source.ts";
 import type { StringLiteral } from "../tree/string-literal.ts";
 import { countRegexp, type PlanContext } from "./context.ts";
 import { estimateExpandedSize, findUnpairedParen, locateFragment, parsePlainWords } from "./regexp-syntax.ts";
+import type { ReplacementPart } from "./series-plan.ts";
 import { resolveString } from "./variables.ts";
 
 /**
@@ -23,6 +24,46 @@ export function resolveRegexp(node: StringLiteral, context: PlanContext): string
 /** The named groups of a pattern that `resolveRegexp` returned, in the order of the pattern. */
 export function groupNamesOf(pattern: string): string[] {
   return Object.keys(RE2JS.compile(pattern).namedGroups());
+}
+
+/** `$1`, `${1}` or `${name}` in a replacement, or `$$`, which is `$`. */
+const replacementPart = /\$(?:(\$)|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})|[^$]+|\$/g;
+
+/**
+ * The parts of a replacement: characters, and groups of a pattern that `resolveRegexp` returned, by number. Throws a
+ * QueryError for a group that the pattern has not.
+ */
+export function parseReplacement(
+  node: StringLiteral,
+  pattern: string,
+  context: PlanContext,
+): ReplacementPart[] {
+  const compiled = RE2JS.compile(pattern);
+  const named = compiled.namedGroups();
+  const text = resolveString(node, context, (value) => value.replaceAll("$", "$$$$"));
+  return Array.from(text.matchAll(replacementPart), ([whole, dollar, bare, braced]): ReplacementPart => {
+    const group = bare ?? braced;
+    if (group === undefined) return dollar ?? whole;
+    const number = /^\d+$/.test(group) ? Number(group) : named[group];
+    if (number !== undefined && number <= compiled.groupCount()) return { group: number };
+    const problem = `the regular expression has no group ${group}; write \${1}x where a letter follows a group`;
+    return refuse(context.source, node, problem);
+  });
+}
+
+/** Returns a function that gives the replacement for a text that the whole pattern matches, else undefined. */
+export function makeReplacer(
+  pattern: string,
+  replacement: readonly ReplacementPart[],
+): (text: string) => string | undefined {
+  const compiled = RE2JS.compile(pattern);
+  return (text) => {
+    const matcher = compiled.matcher(text);
+    if (!matcher.matches()) return undefined;
+    return replacement
+      .map((part) => (typeof part === "string" ? part : (matcher.group(part.group) ?? "")))
+      .join("");
+  };
 }
 
 /** How a pattern is matched with a field. */

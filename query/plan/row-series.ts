@@ -41,7 +41,8 @@ export function planRowSeries(
     return refuse(context.source, of, problem);
   }
   if (of.op !== "rate" && of.op !== "count_over_time") {
-    const field = `${of.op.slice(0, 3)}(${durationLabel}, ${signal}{…}[5m])`;
+    const [name = ""] = /^(?:sum|avg|min|max|stddev|quantile)/.exec(of.op) ?? ["max"];
+    const field = `${name}(${name === "quantile" ? "0.99, " : ""}${durationLabel}, ${signal}{…}[5m])`;
     return refuse(context.source, of, `${of.op} is of metrics; a field of rows is aggregated with ${field}`);
   }
   // A group has one rate in each bucket, so sum, avg, min and max all give that rate.

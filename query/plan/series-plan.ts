@@ -27,11 +27,30 @@ export interface ExpectedName {
 /** How series are made: a node of the plan's tree, whose leaves are scans. */
 export type SeriesPlan =
   | ScanSeries
+  | WindowedSeries
   | TopSeries
   | FoldedSeries
   | HistogramQuantile
   | Calculation
-  | NegatedSeries;
+  | NegatedSeries
+  | MappedSeries
+  | RelabelledSeries
+  | SortedSeries
+  | AbsentSeries;
+
+/** What is calculated of all samples that one series has in a window. */
+export type WindowFunction =
+  | { op: "avg" | "min" | "max" | "sum" | "count" | "stddev" | "last" | "changes" | "delta" | "deriv" }
+  /** The value that the straight line through the samples has so long after the end of the window. */
+  | { op: "predict"; seconds: number };
+
+/** The series of a metric, each with one number for the window of each bucket. The scan reads statistics. */
+export interface WindowedSeries {
+  kind: "window";
+  /** Index of the scan in the plan. */
+  scan: number;
+  fn: WindowFunction;
+}
 
 /** The labels that series keep: with `by` only the labels of the list, with `without` all others. */
 export interface KeptLabels {
@@ -100,6 +119,50 @@ interface NegatedSeries {
   of: SeriesPlan;
 }
 
+/** A function of one number. */
+export type PointFunction =
+  | { op: "abs" | "ceil" | "floor" }
+  /** To the nearest multiple of `to`; of two that are as near, to the greater. */
+  | { op: "round"; to: number }
+  /** Absent bounds do not bound. */
+  | { op: "clamp"; min?: number; max?: number };
+
+/** A function of each point. */
+export interface MappedSeries {
+  kind: "map";
+  fn: PointFunction;
+  of: SeriesPlan;
+}
+
+/** A part of the text that `label_replace` gives to a label: characters, or what a group of the pattern matched. */
+export type ReplacementPart = string | { group: number };
+
+/** `label_replace`: sets `label` of the series whose label `source` matches the pattern from its beginning to its end. */
+export interface RelabelledSeries {
+  kind: "relabel";
+  label: string;
+  replacement: ReplacementPart[];
+  source: string;
+  pattern: string;
+  of: SeriesPlan;
+  /** Span of the function in the query. */
+  at: TextSpan;
+}
+
+/** `sort` and `sort_desc`: series in the order of the sums of their points. */
+export interface SortedSeries {
+  kind: "sort";
+  isDescending: boolean;
+  of: SeriesPlan;
+}
+
+/** `absent`: one series, with the point 1 in each bucket in which no series has a point. */
+export interface AbsentSeries {
+  kind: "absent";
+  labels: [name: string, text: string][];
+  of: SeriesPlan;
+}
+
 /** Returns whether a plan gives at most one series, which has no labels. `scans` are the scans of the plan. */
 export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]): boolean {
   switch (plan.kind) {
@@ -113,7 +176,14 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
       return plan.keep.kind === "by" && plan.keep.labels.length === 0;
     case "histogramQuantile":
       return hasOnlyBoundLabel(plan.of, scans);
+    case "absent":
+      return plan.labels.length === 0;
+    case "window":
+    case "relabel":
+      return false;
     case "top":
+    case "sort":
+    case "map":
     case "negation":
       return isUnlabelled(plan.of, scans);
     case "calculation":

@@ -7,7 +7,7 @@ import type { PlanContext } from "./context.ts";
 import type { ScanTimes } from "./scan.ts";
 import { resolveVariable } from "./variables.ts";
 
-/** The window and the offset of a selector. Throws a QueryError where one is not some whole seconds. */
+/** The window and the offset of a selector. Throws a QueryError where one is not some whole milliseconds. */
 export function resolveTimes({ window, offset }: TelemetrySelector, context: PlanContext): ScanTimes {
   return {
     ...(window === undefined ? {} : { windowSeconds: resolveSeconds(window, "a window", context) }),
@@ -22,8 +22,8 @@ function resolveSeconds(node: Duration | Variable, what: string, context: PlanCo
     const problem = `${JSON.stringify(text)} is not a duration; durations are written as in 90s, 5m or 1h30m`;
     return refuse(context.source, node, problem);
   }
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= durationMax) return seconds;
-  const problem = `${what} is whole seconds, from 1s to ${durationMax / 31_536_000}y, not ${text}`;
+  if (seconds > 0 && seconds <= durationMax) return seconds;
+  const problem = `${what} is from 1ms to ${durationMax / 31_536_000}y, not ${text}`;
   return refuse(context.source, node, problem);
 }
 

@@ -9,6 +9,7 @@ import { planEachSeries } from "./metric-series.ts";
 import { planBinaryOperation } from "./operation.ts";
 import { ScanList } from "./scan.ts";
 import type { PlanOptions } from "./search-plan.ts";
+import { planSeriesFunction } from "./series-function.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 import { resolveVariable } from "./variables.ts";
 
@@ -43,6 +44,13 @@ function planOperand(
       const of = planOperand(tree.of, isAggregated, context);
       return of.kind === "number" ? { kind: "number", value: -of.value } : { kind: "negation", of };
     }
+    case "function":
+      return planSeriesFunction(
+        tree,
+        isAggregated,
+        (arg, isWhole) => planOperand(arg, isWhole, context),
+        context,
+      );
     case "number":
       return { kind: "number", value: Number(tree.text) };
     case "variable": {
@@ -53,7 +61,9 @@ function planOperand(
     }
     case "selector":
     case "rangeFunction": {
-      if (isAggregated && selectorOf(tree).of.kind === "metric") return planEachSeries(tree, context);
+      if (isAggregated && selectorOf(tree).of.kind === "metric") {
+        return planEachSeries(tree, (inner) => planOperand(inner, true, context), context);
+      }
       return refuseMissingAggregation(tree, exampleOf(tree), context);
     }
     case "jsonPath":

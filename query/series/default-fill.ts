@@ -4,7 +4,7 @@ import type { Calculation } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import { checkSingleSeries } from "./binary-operation.ts";
 import { groupSeries, isSingleUnlabelled, matchingLabelsOf } from "./matching.ts";
-import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
+import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 import { SeriesUnion } from "./set-operation.ts";
 
 /**
@@ -41,10 +41,30 @@ export function makeConstantSeries(number: number, bucketCount: number): SeriesS
   return builder.build();
 }
 
+/** Makes one series with these labels. It has the point 1 in each bucket in which no series of a set has a point. */
+export async function makeAbsentSeries(
+  labels: readonly LabelPair[],
+  { order, starts, buckets }: SeriesSet,
+  bucketCount: number,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
+  checkPointCount(1, bucketCount);
+  const isPresent = new Uint8Array(bucketCount);
+  for (const series of order) {
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) isPresent[buckets[point]!] = 1;
+    if (work.isTurnOver(starts[series + 1]! - starts[series]!)) await work.yield();
+  }
+  const builder = new SeriesBuilder();
+  builder.beginSeries(labels);
+  for (let bucket = 0; bucket < bucketCount; bucket++)
+    if (isPresent[bucket] === 0) builder.addPoint(bucket, 1);
+  return builder.build();
+}
+
 /** Throws a Failure "limit" where `series` series with a point in every bucket would exceed `pointsMax`. */
 function checkPointCount(series: number, bucketCount: number): void {
   if (series * bucketCount <= pointsMax) return;
-  const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
+  const problem = `this query fills ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
   throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
 }
 

@@ -1,13 +1,15 @@
 import { isSetOperator } from "../plan/arithmetic.ts";
 import type { NodeResult } from "../plan/explanation.ts";
 import type { Calculation, Constant, SeriesPlan } from "../plan/series-plan.ts";
-import { QueryError } from "../text/query-error.ts";
+import { QueryError, type TextSpan } from "../text/query-error.ts";
 import { countBuckets, type TimeBuckets } from "../time/buckets.ts";
 import { AmbiguousMatchError, combineNumber, combineSeries, negateSeries } from "./binary-operation.ts";
-import { fillWithNumber, fillWithSeries, makeConstantSeries } from "./default-fill.ts";
+import { fillWithNumber, fillWithSeries, makeAbsentSeries, makeConstantSeries } from "./default-fill.ts";
 import { foldSeries } from "./fold.ts";
 import { computeHistogramQuantiles } from "./histogram-quantile.ts";
-import { selectTopSeries } from "./ranking.ts";
+import { mapPoints } from "./point-function.ts";
+import { selectTopSeries, sortSeries } from "./ranking.ts";
+import { relabelSeries } from "./relabelling.ts";
 import type { ScanReader } from "./scan-reader.ts";
 import type { SeriesSet } from "./series-set.ts";
 import { applySetOperator } from "./set-operation.ts";
@@ -41,6 +43,8 @@ async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): 
   switch (plan.kind) {
     case "scan":
       return context.reader.readSeries(plan);
+    case "window":
+      return context.reader.readWindowFunction(plan);
     case "top": {
       const ranked = await context.reader.readTopSeries(plan);
       return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context), work);
@@ -49,6 +53,18 @@ async function evaluateOperation(plan: SeriesPlan, context: EvaluationContext): 
       return foldSeries(plan, await evaluateSeries(plan.of, context), work);
     case "histogramQuantile":
       return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, context), work);
+    case "map":
+      return mapPoints(plan.fn, await evaluateSeries(plan.of, context));
+    case "relabel": {
+      const set = await evaluateSeries(plan.of, context);
+      return pointAtAmbiguity(plan, context, () => relabelSeries(plan, set, work));
+    }
+    case "sort":
+      return sortSeries(plan, await evaluateSeries(plan.of, context), work);
+    case "absent": {
+      const set = await evaluateSeries(plan.of, context);
+      return makeAbsentSeries(plan.labels, set, countBuckets(context.buckets), work);
+    }
     case "negation":
       return negateSeries(await evaluateSeries(plan.of, context));
     case "calculation":
@@ -61,11 +77,20 @@ async function evaluateCalculation(plan: Calculation, context: EvaluationContext
     evaluateOperand(plan.left, context),
     evaluateOperand(plan.right, context),
   ]);
+  return pointAtAmbiguity(plan, context, () => applyOperator(plan, left, right, context));
+}
+
+/** Gives the error for series that cannot be told apart its place in the query. */
+async function pointAtAmbiguity(
+  { at }: { at: TextSpan },
+  { query }: EvaluationContext,
+  evaluate: () => Promise<SeriesSet>,
+): Promise<SeriesSet> {
   try {
-    return await applyOperator(plan, left, right, context);
+    return await evaluate();
   } catch (error) {
     if (!(error instanceof AmbiguousMatchError)) throw error;
-    throw new QueryError(error.message, { text: context.query, span: plan.at });
+    throw new QueryError(error.message, { text: query, span: at });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { TopSeries } from "../plan/series-plan.ts";
+import type { SortedSeries, TopSeries } from "../plan/series-plan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import { sortInTurns } from "../time/sort-in-turns.ts";
 import { keptLabelsOf } from "./matching.ts";
@@ -35,6 +35,20 @@ export async function selectTopSeries(
     if (work.isTurnOver()) await work.yield();
   }
   return { ...set, order: Uint32Array.from(order) };
+}
+
+/** Orders series by the sums of their points, and by their labels where sums are equal. */
+export async function sortSeries(
+  { isDescending }: Pick<SortedSeries, "isDescending">,
+  set: SeriesSet,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
+  const totals = totalsOf(set);
+  const sign = isDescending ? -1 : 1;
+  const keyOf = makeLabelKeyReader(set);
+  const compare = (a: number, b: number) =>
+    compareRanks(sign * totals[a]!, sign * totals[b]!) || compareTexts(keyOf(a), keyOf(b));
+  return { ...set, order: await sortInTurns(set.order, compare, work) };
 }
 
 /** The `count` series with the least `rankOf`, unordered. Of series with equal rank, those whose labels sort first. */

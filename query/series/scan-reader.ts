@@ -6,10 +6,11 @@ import {
   Failure,
   type Filter,
   type QueryLimits,
+  type SampleStatistics,
   type Store,
 } from "../../engine/index.ts";
 import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/scan.ts";
-import type { TopSeries } from "../plan/series-plan.ts";
+import type { TopSeries, WindowedSeries } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
 import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/buckets.ts";
 import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
@@ -17,7 +18,8 @@ import { type TimeRange, type TimeRangeNs, toRangeNs } from "../time/range.ts";
 import { BucketWindows } from "../time/windows.ts";
 import { selectTopSeries } from "./ranking.ts";
 import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
-import { slideWindows } from "./sliding.ts";
+import { joinNumbers, slideWindows } from "./sliding.ts";
+import { computeBuckets, makeWindowValues, toStatisticColumns } from "./window-function.ts";
 import { joinsOf, readEachWindow } from "./window-reads.ts";
 
 /** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
@@ -94,21 +96,36 @@ export class ScanReader {
   ): Promise<SeriesSet> {
     const joins = joinsOf(scan);
     if (joins !== undefined) {
-      const { range, stepSeconds } = windows;
-      const result = await this.#once(this.#results, index, () =>
-        this.#read(index, scan, range, stepSeconds),
-      );
+      const result = await this.#readSteps(index, scan, windows);
       // The least increase of all steps is not the least increase of the window.
       const isJoined = scan.kind === "rows" || scan.of === "increase" || !this.#counters.has(index);
       if (isJoined) {
         const set = await this.#toLabelledSeries(scan, result, aggregate);
-        return slideWindows(set, windows, joins[aggregate]!, this.deadline);
+        return slideWindows(set, windows, joinNumbers(set, joins[aggregate]!), this.deadline);
       }
     }
     const result = await this.#once(this.#windowResults, index, () =>
       readEachWindow(scan, windows, (range) => this.#read(index, scan, range), this.deadline),
     );
     return this.#toLabelledSeries(scan, result, aggregate);
+  }
+
+  /** Calculates a function of the samples that each series has in the window of each bucket. */
+  async readWindowFunction({ scan: index, fn }: WindowedSeries): Promise<SeriesSet> {
+    const scan = this.#scans[index] as SampleScan;
+    const own = windowsOf(scan, this.#buckets);
+    const windows = own ?? new BucketWindows(this.#buckets, {});
+    const result =
+      own === undefined ? await this.#readOnce(index, scan) : await this.#readSteps(index, scan, own);
+    const { of } = scan.aggregate as SampleStatistics;
+    const columns = await toStatisticColumns(result, of, windows.range.startMs, this.deadline);
+    const values = makeWindowValues(fn, columns, windows);
+    if (own === undefined) return computeBuckets(columns, values);
+    return slideWindows(columns.set, own, values, this.deadline);
+  }
+
+  #readSteps(index: number, scan: Scan, { range, stepMs }: BucketWindows): Promise<AggregateResult> {
+    return this.#once(this.#results, index, () => this.#read(index, scan, range, stepMs));
   }
 
   #once(
@@ -151,7 +168,7 @@ export class ScanReader {
       };
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
       const narrowed = { ...scan, steps };
-      const result = await this.#read(of.scan, narrowed, this.#buckets, this.#buckets.seconds);
+      const result = await this.#read(of.scan, narrowed, this.#buckets, this.#buckets.seconds * 1000);
       return selectTopSeries(
         plan,
         await this.#toLabelledSeries(narrowed, result, of.aggregate),
@@ -172,13 +189,13 @@ export class ScanReader {
   }
 
   #readOnce(index: number, scan: Scan): Promise<AggregateResult> {
-    const { seconds } = this.#buckets;
-    return this.#once(this.#results, index, () => this.#read(index, scan, this.#buckets, seconds));
+    const widthMs = this.#buckets.seconds * 1000;
+    return this.#once(this.#results, index, () => this.#read(index, scan, this.#buckets, widthMs));
   }
 
-  /** Aggregates a scan over a range: in buckets of so many seconds, or without them as a whole. */
-  #read(index: number, scan: Scan, range: TimeRange, bucketSeconds?: number): Promise<AggregateResult> {
-    const buckets = bucketSeconds === undefined ? {} : { bucketNs: BigInt(bucketSeconds) * 1_000_000_000n };
+  /** Aggregates a scan over a range: in buckets of so many milliseconds, or without them as a whole. */
+  #read(index: number, scan: Scan, range: TimeRange, bucketMs?: number): Promise<AggregateResult> {
+    const buckets = bucketMs === undefined ? {} : { bucketNs: BigInt(bucketMs) * 1_000_000n };
     return scan.kind === "rows"
       ? this.#aggregate(index, scan, range, buckets)
       : this.#aggregateSamples(index, scan, range, buckets);

@@ -192,6 +192,11 @@ export function keepFinitePoints(set: SeriesSet): SeriesSet {
  * points.
  */
 export function filterMapValues(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
+  return filterPoints(set, (point) => map(set.values[point]!));
+}
+
+/** The same, by index of the point. */
+export function filterPoints(set: SeriesSet, mapPoint: (point: number) => number | undefined): SeriesSet {
   const { order, starts, buckets, values } = set;
   const newStarts = new Uint32Array(starts.length);
   const newBuckets = new Float64Array(values.length);
@@ -199,7 +204,7 @@ export function filterMapValues(set: SeriesSet, map: (value: number) => number |
   let count = 0;
   for (let series = 0; series + 1 < starts.length; series++) {
     for (let point = starts[series]!; point < starts[series + 1]!; point++) {
-      const value = map(values[point]!);
+      const value = mapPoint(point);
       if (value === undefined) continue;
       newBuckets[count] = buckets[point]!;
       newValues[count++] = value;

@@ -76,6 +76,12 @@ export class SeriesUnion {
     }
   }
 
+  /** Returns whether the series with these labels has a point in a bucket, as far as points were added by now. */
+  takenBuckets(labels: LabelPair[]): (bucket: number) => boolean {
+    const points = this.#pointsOf(labels);
+    return (bucket) => points.has(bucket);
+  }
+
   /** The points of the series with these labels, by index of the bucket. Adds the series if it is new. */
   #pointsOf(labels: LabelPair[]): Map<number, number> {
     const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));

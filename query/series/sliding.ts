@@ -5,29 +5,44 @@ import type { BucketWindows } from "../time/windows.ts";
 import type { SeriesSet } from "./series-set.ts";
 
 /** Computes the value of a span of time from those of the two spans that it consists of. */
-export type JoinValues = (earlier: number, later: number) => number;
+export type JoinValues<Value = number> = (earlier: Value, later: Value) => Value;
+
+/** How windows get their points from what is known of their steps. */
+export interface WindowValues<Value> {
+  /** What is known of the step of a point, by index of the point. */
+  valueAt: (point: number) => Value;
+  join: JoinValues<Value>;
+  /** The point of a bucket's window; undefined for none. */
+  toPoint: (value: Value, bucket: number) => number | undefined;
+}
+
+/** The values of steps that are numbers, of which windows are made. */
+export function joinNumbers({ values }: SeriesSet, join: JoinValues): WindowValues<number> {
+  return { valueAt: (point) => values[point]!, join, toPoint: (value) => value };
+}
 
 /**
  * Computes one point for each window in which a series has points. The points of `set` are those of the steps that
  * windows are put together from. Throws Failure "limit" above `pointsMax` points: one step may be in many windows.
  */
-export async function slideWindows(
+export async function slideWindows<Value>(
   set: SeriesSet,
   windows: BucketWindows,
-  join: JoinValues,
+  windowValues: WindowValues<Value>,
   work: WorkDeadline,
 ): Promise<SeriesSet> {
   const starts = new Uint32Array(set.starts.length);
   const buckets: number[] = [];
   const values: number[] = [];
   for (let series = 0; series + 1 < set.starts.length; series++) {
-    const span = new SlidingSpan(set, series, join);
+    const span = new SlidingSpan(set, series, windowValues);
     // Buckets whose window has no point of the series are skipped, however many there are.
     for (let bucket = 0; ; bucket++) {
       const step = span.oldestStep();
       bucket = step === undefined ? windows.count : windows.firstEndingBehind(step, bucket);
       if (bucket >= windows.count) break;
-      const value = span.moveTo(...windows.stepsOf(bucket));
+      const found = span.moveTo(...windows.stepsOf(bucket));
+      const value = found && windowValues.toPoint(found.value, bucket);
       if (value !== undefined) {
         if (values.length >= pointsMax) throw makePointsFailure();
         buckets.push(bucket);
@@ -56,23 +71,23 @@ export function makePointsFailure(): Failure {
  * The points of one series within a sliding window: a queue made of two stacks. The front stack keeps the joined value of
  * each of its points and all later ones in it, so each point is joined a few times in all, however long the window is.
  */
-class SlidingSpan {
+class SlidingSpan<Value> {
   readonly #set: SeriesSet;
   readonly #end: number;
-  readonly #join: JoinValues;
+  readonly #values: WindowValues<Value>;
   /** The first point that no window has taken in yet. */
   #next: number;
   /** For each point, the joined value from it to the end of the front stack. The earliest point is the last element. */
-  #front: { step: number; value: number }[] = [];
+  #front: { step: number; value: Value }[] = [];
   /** The first point of the back stack, and the joined value of all its points; undefined where it is empty. */
-  #back: { from: number; value: number } | undefined;
+  #back: { from: number; value: Value } | undefined;
   #work = 0;
 
-  constructor(set: SeriesSet, series: number, join: JoinValues) {
+  constructor(set: SeriesSet, series: number, values: WindowValues<Value>) {
     this.#set = set;
     this.#next = set.starts[series]!;
     this.#end = set.starts[series + 1]!;
-    this.#join = join;
+    this.#values = values;
   }
 
   /** The step of the earliest point that may be in a later window; undefined where none is left. */
@@ -85,20 +100,21 @@ class SlidingSpan {
   }
 
   /** The value of the points from step `from` to before step `to`; undefined without any. Neither may move back. */
-  moveTo(from: number, to: number): number | undefined {
-    const { buckets, values } = this.#set;
+  moveTo(from: number, to: number): { value: Value } | undefined {
+    const { buckets } = this.#set;
+    const { valueAt, join } = this.#values;
     for (; this.#next < this.#end && buckets[this.#next]! < to; this.#next++) {
       this.#work++;
-      const value = values[this.#next]!;
+      const value = valueAt(this.#next);
       this.#back =
         this.#back === undefined
           ? { from: this.#next, value }
-          : { from: this.#back.from, value: this.#join(this.#back.value, value) };
+          : { from: this.#back.from, value: join(this.#back.value, value) };
     }
     this.#dropBefore(from);
-    const front = this.#front.at(-1)?.value;
-    if (front === undefined || this.#back === undefined) return front ?? this.#back?.value;
-    return this.#join(front, this.#back.value);
+    const front = this.#front.at(-1);
+    if (front === undefined || this.#back === undefined) return front ?? this.#back;
+    return { value: join(front.value, this.#back.value) };
   }
 
   /** The steps of work since the last call. */
@@ -119,11 +135,12 @@ class SlidingSpan {
 
   /** Moves the points of the back stack to the front stack, which is empty. */
   #turnBack(): void {
-    const { buckets, values } = this.#set;
-    let joined: number | undefined;
+    const { buckets } = this.#set;
+    const { valueAt, join } = this.#values;
+    let joined: Value | undefined;
     for (let point = this.#next - 1; point >= this.#back!.from; point--) {
       this.#work++;
-      joined = joined === undefined ? values[point]! : this.#join(values[point]!, joined);
+      joined = joined === undefined ? valueAt(point) : join(valueAt(point), joined);
       this.#front.push({ step: buckets[point]!, value: joined });
     }
     this.#back = undefined;

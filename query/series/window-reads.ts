@@ -22,7 +22,7 @@ export function joinsOf(scan: Scan): readonly JoinValues[] | undefined {
     return joins.length === scan.aggregates.length ? joins : undefined;
   }
   const { op } = scan.aggregate;
-  if (scan.of === "declared") return op === "min" || op === "max" ? [rowJoins[op]!] : undefined;
+  if (scan.of !== "increase") return op === "min" || op === "max" ? [rowJoins[op]!] : undefined;
   // The average of the increases of a single series is that increase.
   const isEachAlone = !Array.isArray(scan.groupBy) && scan.groupBy.without.length === 0;
   return op === "sum" || (op === "avg" && isEachAlone) ? [add] : undefined;

@@ -18,7 +18,7 @@ export const aggregations = [
 
 /**
  * Names of the functions over a window of time: the increase of a counter, the number of rows, or what the samples of a
- * series have in common.
+ * series have in common, or how they develop.
  */
 export const rangeFunctions = [
   "rate",
@@ -27,7 +27,33 @@ export const rangeFunctions = [
   "avg_over_time",
   "min_over_time",
   "max_over_time",
+  "sum_over_time",
+  "stddev_over_time",
+  "quantile_over_time",
+  "last_over_time",
+  "changes",
+  "delta",
+  "deriv",
+  "predict_linear",
 ] as const;
+
+/** Names of the functions of series: of each point, of labels, of the order, and of points that are not there. */
+export const seriesFunctions = [
+  "abs",
+  "ceil",
+  "floor",
+  "round",
+  "clamp",
+  "clamp_min",
+  "clamp_max",
+  "label_replace",
+  "sort",
+  "sort_desc",
+  "absent",
+] as const;
+
+/** Every name that may stand before `(`. */
+export const functionNames = [...aggregations, ...rangeFunctions, ...seriesFunctions, "json_path"] as const;
 
 /** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
 export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;

@@ -1,5 +1,5 @@
 import { createToken, type IToken, Lexer, type TokenType } from "chevrotain";
-import { aggregations, rangeFunctions } from "./keywords.ts";
+import { aggregations, rangeFunctions, seriesFunctions } from "./keywords.ts";
 import type { TextSpan } from "./query-error.ts";
 
 /*
@@ -55,6 +55,7 @@ function word(name: string, texts: readonly string[], role: WordRole = {}): Toke
 
 export const Aggregation = word("Aggregation", aggregations, { categories: [Name] });
 export const RangeFunction = word("RangeFunction", rangeFunctions, { categories: [Name] });
+export const SeriesFunction = word("SeriesFunction", seriesFunctions, { categories: [Name] });
 export const JsonPath = word("JsonPath", ["json_path"], { categories: [Name] });
 export const By = word("By", ["by"], { pushMode: "grouping" });
 export const Without = word("Without", ["without"], { pushMode: "grouping" });
@@ -188,6 +189,7 @@ const categories = [
   RightParen,
   Aggregation,
   RangeFunction,
+  SeriesFunction,
   JsonPath,
   Duration,
   By,

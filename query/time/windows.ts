@@ -20,39 +20,40 @@ export interface TimeWindow {
  */
 export class BucketWindows {
   readonly #buckets: TimeBuckets;
-  readonly #times: WindowTimes;
+  readonly #windowMs: number | undefined;
+  readonly #offsetMs: number;
   /** Number of buckets. */
   readonly count: number;
   /** From the start of the first window to the end of the last. */
   readonly range: TimeRange;
-  /** Width in seconds of the widest buckets, aligned to the epoch, that all windows can be put together from. */
-  readonly stepSeconds: number;
+  /** Width in milliseconds of the widest buckets, aligned to the epoch, that all windows can be put together from. */
+  readonly stepMs: number;
 
   constructor(buckets: TimeBuckets, times: WindowTimes) {
     this.#buckets = buckets;
-    this.#times = times;
+    const { windowSeconds, offsetSeconds = 0 } = times;
+    this.#windowMs = windowSeconds === undefined ? undefined : Math.round(windowSeconds * 1000);
+    this.#offsetMs = Math.round(offsetSeconds * 1000);
     this.count = countBuckets(buckets);
     const [first, last] = [this.windowOf(0), this.windowOf(this.count - 1)];
     this.range = { startMs: first.fromMs, endMs: Math.max(last.toMs, first.fromMs + 1) - 1 };
-    const { windowSeconds = 0, offsetSeconds = 0 } = times;
-    this.stepSeconds = [windowSeconds, offsetSeconds].reduce(greatestCommonDivisor, buckets.seconds);
+    this.stepMs = [this.#windowMs ?? 0, this.#offsetMs].reduce(greatestCommonDivisor, buckets.seconds * 1000);
   }
 
   /** The window of a bucket, by its index. */
   windowOf(bucket: number): TimeWindow {
     const { startMs, endMs, seconds } = this.#buckets;
-    const { windowSeconds, offsetSeconds = 0 } = this.#times;
+    const [windowMs, offsetMs] = [this.#windowMs, this.#offsetMs];
     const bucketMs = bucketStartMsOf(this.#buckets, bucket);
     const bucketEndMs = bucketMs + seconds * 1000;
-    const fromMs =
-      windowSeconds === undefined ? Math.max(bucketMs, startMs) : bucketEndMs - windowSeconds * 1000;
+    const fromMs = windowMs === undefined ? Math.max(bucketMs, startMs) : bucketEndMs - windowMs;
     const toMs = Math.max(fromMs, Math.min(bucketEndMs, endMs + 1));
-    return { fromMs: fromMs - offsetSeconds * 1000, toMs: toMs - offsetSeconds * 1000 };
+    return { fromMs: fromMs - offsetMs, toMs: toMs - offsetMs };
   }
 
   /** The steps of a bucket's window, as indexes from the step that holds the start of `range`. Half-open. */
   stepsOf(bucket: number): [from: number, to: number] {
-    const stepMs = this.stepSeconds * 1000;
+    const { stepMs } = this;
     const { fromMs, toMs } = this.windowOf(bucket);
     const first = Math.floor(this.range.startMs / stepMs);
     return [Math.floor(fromMs / stepMs) - first, Math.ceil(toMs / stepMs) - first];

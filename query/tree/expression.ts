@@ -1,10 +1,11 @@
+import type { rangeFunctions, seriesFunctions } from "../text/keywords.ts";
 import type { AggregateOperator } from "./aggregate.ts";
 import { type Grouping, type Matching, printGrouping } from "./grouping.ts";
 import { type JsonPath, printJsonPath } from "./json-path.ts";
 import { type Label, printField } from "./label.ts";
 import { type NumberLiteral, printNumber } from "./number-literal.ts";
-import { printRangeFunction, type RangeFunction } from "./range-function.ts";
 import { printSelector, type TelemetrySelector } from "./selector.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 import { printVariable, type Variable } from "./variable.ts";
 
 /**
@@ -18,6 +19,7 @@ export type Expression =
   | Variable
   | Aggregate
   | RangeFunction
+  | SeriesFunction
   | JsonPath
   | TelemetrySelector;
 
@@ -88,6 +90,34 @@ export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
   return Object.freeze({ kind: "aggregate", ...parts });
 }
 
+/** A function of what a series, or the rows of a group, have in a window of time: `rate(…[5m])`, `max_over_time(…)`. */
+export interface RangeFunction {
+  readonly kind: "rangeFunction";
+  readonly op: (typeof rangeFunctions)[number];
+  readonly of: TelemetrySelector;
+  /** The number of `quantile_over_time(0.9, …)` or `predict_linear(…, 3600)`. Null for functions that take none. */
+  readonly parameter: Expression | null;
+}
+
+export function makeRangeFunction(
+  op: RangeFunction["op"],
+  of: TelemetrySelector,
+  parameter: Expression | null = null,
+): RangeFunction {
+  return Object.freeze({ kind: "rangeFunction", op, of, parameter });
+}
+
+/** `clamp(a, 0, 1)`, `label_replace(a, "pod", "$1", "instance", "(.*):.*")` and similar. */
+export interface SeriesFunction {
+  readonly kind: "function";
+  readonly op: (typeof seriesFunctions)[number];
+  readonly args: readonly (Expression | StringLiteral)[];
+}
+
+export function makeSeriesFunction(op: SeriesFunction["op"], args: SeriesFunction["args"]): SeriesFunction {
+  return Object.freeze({ kind: "function", op, args: Object.freeze([...args]) });
+}
+
 /** The text of a tree, which parses to an equal tree. */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
@@ -103,11 +133,23 @@ export function printExpression(node: Expression): string {
       return printAggregate(node);
     case "rangeFunction":
       return printRangeFunction(node);
+    case "function":
+      return `${node.op}(${node.args.map(printArgument).join(", ")})`;
     case "jsonPath":
       return printJsonPath(node);
     case "selector":
       return printSelector(node);
   }
+}
+
+function printRangeFunction({ op, of, parameter }: RangeFunction): string {
+  const args = [printSelector(of), ...(parameter === null ? [] : [printExpression(parameter)])];
+  return `${op}(${(op === "quantile_over_time" ? args.reverse() : args).join(", ")})`;
+}
+
+function printArgument(node: Expression | StringLiteral): string {
+  // A comma behind a stage would be read as part of it.
+  return node.kind === "string" ? printStringLiteral(node) : printOperand(node, 1);
 }
 
 function printAggregate({ op, parameter, field, of, grouping }: Aggregate): string {

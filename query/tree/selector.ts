@@ -1,5 +1,5 @@
 import type { RowSignal } from "../../engine/index.ts";
-import { aggregations, rangeFunctions, rowSignals, seriesKeywords } from "../text/keywords.ts";
+import { functionNames, rowSignals, seriesKeywords } from "../text/keywords.ts";
 import { type Duration, printDuration } from "./duration.ts";
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStage, type Stage } from "./stage.ts";
@@ -71,7 +71,6 @@ export function isRowSignal(name: string): name is RowSignal {
 }
 
 export const unquotedMetricName = /^[A-Za-z_:][A-Za-z0-9_:.]*$/;
-const functionNames = [...aggregations, ...rangeFunctions, "json_path"];
 const reservedNames = new Set<string>([...rowSignals, ...seriesKeywords, ...functionNames]);
 
 export function printSelector(node: TelemetrySelector): string {

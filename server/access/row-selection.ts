@@ -72,7 +72,8 @@ function planOf(alert: Alert): TimeseriesPlan | null {
 
 /** Whether a label of a result is a label of every series that the result is made of. Operands have labels of their own. */
 function passesLabels(plan: SeriesPlan): boolean {
-  if (plan.kind === "scan") return true;
+  if (plan.kind === "scan" || plan.kind === "window") return true;
+  if (plan.kind === "absent" || plan.kind === "relabel") return false;
   if (plan.kind !== "calculation") return passesLabels(plan.of);
   const operands = [plan.left, plan.right].filter((side) => side.kind !== "number");
   return operands.length === 1 && passesLabels(operands[0]!);

@@ -254,8 +254,13 @@ function rankingIn(plan: SeriesPlan): string | undefined {
     case "fold":
     case "histogramQuantile":
     case "negation":
+    case "map":
+    case "relabel":
+    case "sort":
+    case "absent":
       return rankingIn(plan.of);
     case "scan":
+    case "window":
       return undefined;
   }
 }

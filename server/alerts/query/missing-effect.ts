@@ -38,8 +38,8 @@ export function planEffect({ series, scans }: TimeseriesPlan): PlanEffect {
   return {
     effect: movementOf(series, scans).effect,
     spillsOver,
-    windowMs: Math.max(0, ...scans.map(({ windowSeconds = 0 }) => windowSeconds * 1000)),
-    offsetMs: Math.max(0, ...scans.map(({ offsetSeconds = 0 }) => offsetSeconds * 1000)),
+    windowMs: Math.max(0, ...scans.map(({ windowSeconds = 0 }) => Math.round(windowSeconds * 1000))),
+    offsetMs: Math.max(0, ...scans.map(({ offsetSeconds = 0 }) => Math.round(offsetSeconds * 1000))),
   };
 }
 
@@ -57,7 +57,15 @@ function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {
     }
     case "calculation":
       return calculationMovement(plan, scans);
-    // More rows may change which series are listed, and a quantile in any way.
+    case "relabel":
+    case "sort":
+      return movementOf(plan.of, scans);
+    // Of these functions none falls where its argument rises. Rounding and least values may lift a count above 0.
+    case "map":
+      return plan.fn.op === "abs" ? anyChange : { effect: movementOf(plan.of, scans).effect, isCount: false };
+    // More rows may change which series are listed, and a quantile in any way. They end a gap.
+    case "window":
+    case "absent":
     case "top":
     case "histogramQuantile":
       return anyChange;

@@ -33,6 +33,7 @@ function seriesOf(samples: readonly Sample[], name: string): NaiveSeries[] {
 }
 
 function kindOf({ type }: NaiveSeries, query: SampleQuery): "gauge" | "counter" | "delta" {
+  if (query.of === "value") return "gauge";
   if (type === "delta") return "delta";
   if (query.of === "increase" || type === "counter") return "counter";
   if (type === "unknown" && /_(total|bucket)$/.test(query.name)) return "counter";
@@ -71,7 +72,10 @@ function contributionOf(
   samples: { values: number[]; increases: number[] },
 ): number[] {
   const { op } = query.aggregate;
-  if (op === "distinct") return [0];
+  if (op === "distinct" || op === "count") {
+    const isIncrease = query.of === "increase" && kindOf(series, query) === "counter";
+    return isIncrease && samples.increases.length === 0 ? [] : [0];
+  }
   if (kindOf(series, query) !== "gauge")
     return samples.increases.length === 0 ? [] : [sum(samples.increases)];
   if (op === "min" || op === "max" || op === "quantile") return samples.values;
@@ -96,6 +100,8 @@ function reduce(query: SampleQuery, values: readonly number[], texts: ReadonlySe
       return Math.sqrt(sum(values.map((value) => (value - average) ** 2)) / values.length);
     case "distinct":
       return texts.size;
+    case "statistics":
+      throw new Error("statistics are of single series");
     case "quantile": {
       const sorted = values.toSorted((a, b) => a - b);
       const rank = aggregate.q * (sorted.length - 1);

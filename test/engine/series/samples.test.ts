@@ -106,7 +106,7 @@ const query = fc.record({
     { without: ["pod"] },
     { without: [] },
   ),
-  of: fc.constantFrom<SampleQuery["of"][]>("declared", "increase"),
+  of: fc.constantFrom<SampleQuery["of"][]>("declared", "increase", "value"),
   aggregate: fc.constantFrom(...aggregates),
 });
 

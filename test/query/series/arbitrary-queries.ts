@@ -1,6 +1,7 @@
 /** Random timeseries queries as text, of every aggregation, operator and grouping. Some are nested, some are wrong. */
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
+import { arbitraryFunction, arbitraryWindowFunction } from "./arbitrary-functions.ts";
 import {
   arbitraryBraces,
   logs,
@@ -129,10 +130,8 @@ const metric = withTimes(plainMetric);
 const ratedMetric = fc.oneof(
   { weight: 2, arbitrary: metric },
   {
-    weight: 1,
-    arbitrary: fc
-      .tuple(oneOf("avg_over_time", "min_over_time", "max_over_time"), metric)
-      .map(([name, inner]) => `${name}(${inner})`),
+    weight: 4,
+    arbitrary: arbitraryWindowFunction(metric),
   },
   { weight: 1, arbitrary: metric.map((inner) => `rate(${inner})`) },
   { weight: 1, arbitrary: metric.map((inner) => `increase(${inner})`) },
@@ -220,6 +219,7 @@ const inAggregation: Texts = fc.oneof(
   fc.tuple(ratedMetric, connecting, numbers).map((parts) => parts.join(" ")),
   fc.tuple(simple, fc.oneof(connecting, oneOf("default")), numbers).map((parts) => parts.join(" ")),
   ratedMetric.map((inner) => `-${inner}`),
+  arbitraryFunction(ratedMetric),
 );
 const nested: Texts = fc.oneof(
   arbitraryCall(oneOf("sum", "avg", "min", "max", "count"), inAggregation, anyGrouping),
@@ -245,7 +245,13 @@ const nested: Texts = fc.oneof(
     anyGrouping,
   ),
 );
-const aggregates = fc.oneof({ weight: 4, arbitrary: simple }, { weight: 2, arbitrary: nested });
+const absent: Texts = fc.oneof(withTimes(logs), metric).map((inner) => `absent(${inner})`);
+const aggregates = fc.oneof(
+  { weight: 8, arbitrary: simple },
+  { weight: 4, arbitrary: nested },
+  { weight: 3, arbitrary: arbitraryFunction(simple) },
+  { weight: 1, arbitrary: absent },
+);
 
 const matching = oneOf(
   "",
@@ -345,7 +351,20 @@ const refused: Texts = fc.oneof(
     "sum(logs + 1)",
     "sum(rate(logs[5m]) * 2)",
     "sum(max_over_time(logs[5m]))",
-    "sum(count_over_time(cpu[5m]))",
+    "sum(delta(logs[5m]))",
+    "sum(quantile_over_time(cpu[5m]))",
+    "sum(quantile_over_time(2, cpu[5m]))",
+    "sum(predict_linear(cpu[5m]))",
+    "sum(predict_linear(cpu[5m], sum(cpu)))",
+    "sum(deriv(cpu[5m], 1))",
+    "abs(cpu)",
+    "sort(requests_total)",
+    "abs(3)",
+    "clamp(count(logs), 2, 1)",
+    "clamp(count(logs), 2)",
+    "clamp_min(count(logs), count(logs))",
+    'label_replace(count(logs) by (service), "a", "$2", "service", "(.*)")',
+    "absent(1)",
   ),
   aggregates.map((one) => `${one} / logs`),
 );

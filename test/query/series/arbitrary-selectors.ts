@@ -26,7 +26,10 @@ function arbitraryStages(selector: Texts, stages: readonly string[]): Texts {
 }
 
 const times = fc
-  .tuple(oneOf("", " [5m]", " [97s]", " [1h30m]", " [1m]"), oneOf("", "", " offset 10m", " offset 13s"))
+  .tuple(
+    oneOf("", " [5m]", " [97s]", " [2s500ms]", " [1h30m]", " [1m]"),
+    oneOf("", "", " offset 10m", " offset 13s"),
+  )
   .map((parts) => parts.join(""));
 
 /** Some selectors with a window, an offset, or both. */

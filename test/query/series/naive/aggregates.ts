@@ -28,6 +28,7 @@ import {
 import { charactersOf, parseDecimal, type SelectorNode, selectRows, textOf } from "./rows.ts";
 import {
   computeIncreases,
+  computeWindows,
   divideBySeconds,
   groupSamplesByBucket,
   type MetricSeries,
@@ -43,6 +44,8 @@ export interface NaiveInput {
   range: BucketedRange;
   /** Must be called where rounding decides on the answer. */
   markFragile: () => void;
+  /** Evaluates an expression that must be a number. */
+  evaluateNumber: (node: Expression) => number;
 }
 
 /** `evaluateInner` evaluates an operation within the aggregation. */
@@ -79,9 +82,11 @@ function readOf(node: Expression): SelectorNode | undefined {
 export function evaluateEachSeries(node: SelectorNode | RangeFunction, world: NaiveInput): NaiveTimeseries[] {
   const selector = node.kind === "selector" ? node : node.of;
   if (selector.of.kind !== "metric") throw new RefusedError("no aggregation");
-  const op = node.kind === "rangeFunction" ? node.op : undefined;
-  return eachWindow(selector, world, ({ data, range }) => {
-    return dropEmptySeries(selectSeries(selector, data.samples).map((each) => valuesOf(each, op, range)));
+  const read = node.kind === "rangeFunction" ? node : undefined;
+  return eachWindow(selector, world, (window) => {
+    return dropEmptySeries(
+      selectSeries(selector, window.data.samples).map((each) => valuesOf(each, read, window)),
+    );
   });
 }
 
@@ -120,8 +125,7 @@ function millisecondsOf(node: NonNullable<SelectorNode["window"]>): number {
   const units = { y: 31_536e6, w: 6_048e5, ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };
   const parts = [...node.text.matchAll(/(\d+)(ms|s|m|h|d|w|y)/g)];
   const length = sum(parts.map(([, count, unit]) => Number(count) * units[unit as keyof typeof units]));
-  if (!isOrdered || length % 1_000 !== 0 || length < 1_000 || length > 10 * units.y)
-    throw new RefusedError("duration");
+  if (!isOrdered || length < 1 || length > 10 * units.y) throw new RefusedError("duration");
   return length;
 }
 
@@ -211,7 +215,7 @@ function aggregateDurations(node: AggregateNode, world: NaiveInput): NaiveTimese
 /** Rows per second. Each group has one value per bucket. */
 function aggregateRowRate(node: AggregateNode, rate: RangeFunction, world: NaiveInput): NaiveTimeseries[] {
   if (rate.op === "increase") throw new RefusedError("increase of rows");
-  if (/^(?:avg|min|max)_over_time/.test(rate.op)) throw new RefusedError("not over rows");
+  if (rate.op !== "rate" && rate.op !== "count_over_time") throw new RefusedError("not over rows");
   if (!["sum", "avg", "min", "max"].includes(node.op)) throw new RefusedError("not over a rate of rows");
   if (node.field !== null) throw new RefusedError("takes no field");
   const [signal, rows] = rowsOf(node, rate.of, world);
@@ -246,34 +250,46 @@ function aggregatePath(node: AggregateNode, { path, of }: JsonPath, world: Naive
 }
 
 function aggregateMetric(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
-  if (node.of.kind === "rangeFunction" && node.of.op === "count_over_time")
-    throw new RefusedError("not over metrics");
   const all = selectSeries(selector, world.data.samples);
-  if (node.op === "count_distinct" && node.of.kind === "selector") {
-    const sampled = all.map((each) => ({ ...each, points: groupSamplesByBucket(each, world.range) }));
-    return countDistinct(node, sampled);
+  if (node.op.startsWith("count") && node.of.kind === "selector") {
+    const sampled = all.map(({ labels, samples, ...each }) => {
+      const found = groupSamplesByBucket({ labels, samples, ...each }, world.range);
+      return { labels, points: new Map([...found.keys()].map((ms): [number, number] => [ms, 0])) };
+    });
+    return aggregateSeries(node, sampled, world);
   }
   const isAllSamples = ["min", "max", "quantile"].includes(node.op) && node.of.kind === "selector";
   if (isAllSamples && node.field === null) return aggregateSamples(node, all, world.range);
-  const op = node.of.kind === "rangeFunction" ? node.of.op : undefined;
-  const values = all.map((each) => valuesOf(each, op, world.range));
+  const read = node.of.kind === "rangeFunction" ? node.of : undefined;
+  if (read !== undefined) parameterOf(read, world.evaluateNumber);
+  const values = all.map((each) => valuesOf(each, read, world));
   return aggregateSeries(node, dropEmptySeries(values), world);
 }
 
 /** One value for each bucket of a series. */
 function valuesOf(
   series: MetricSeries,
-  op: RangeFunction["op"] | undefined,
-  range: BucketedRange,
+  read: RangeFunction | undefined,
+  { range, evaluateNumber }: NaiveInput,
 ): NaiveTimeseries {
-  if (op === "rate") return divideBySeconds(computeIncreases(series, range), range);
-  if (op === "count_over_time") throw new RefusedError("not over metrics");
-  if (op === "increase" || series.isCounter) return computeIncreases(series, range);
-  const figures = [...groupSamplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
-    if (op === "min_over_time") return [bucketMs, Math.min(...values)];
-    return [bucketMs, op === "max_over_time" ? Math.max(...values) : sum(values) / values.length];
-  });
-  return { labels: series.labels, points: new Map(figures) };
+  if (read?.op === "rate") return divideBySeconds(computeIncreases(series, range), range);
+  if (read?.op === "increase" || (read === undefined && series.isCounter)) {
+    return computeIncreases(series, range);
+  }
+  if (read === undefined) {
+    const values = [...groupSamplesByBucket(series, range)];
+    const averages = values.map(([ms, all]): [number, number] => [ms, sum(all) / all.length]);
+    return { labels: series.labels, points: new Map(averages) };
+  }
+  const ahead = read.op === "predict_linear" && read.of.offset ? millisecondsOf(read.of.offset) / 1000 : 0;
+  return computeWindows(read.op, series, range, parameterOf(read, evaluateNumber) + ahead);
+}
+
+function parameterOf({ op, parameter }: RangeFunction, evaluateNumber: NaiveInput["evaluateNumber"]): number {
+  const number = parameter === null ? 0 : evaluateNumber(parameter);
+  if (op === "quantile_over_time" && !(number >= 0 && number <= 1))
+    throw new RefusedError("quantile out of range");
+  return number;
 }
 
 /** Aggregates all samples of gauges, and the increases of counters. */

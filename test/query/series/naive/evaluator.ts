@@ -19,6 +19,7 @@ import {
   RefusedError,
   type TelemetryData,
 } from "./data.ts";
+import { evaluateFunction, type FunctionNode } from "./functions.ts";
 import { applySetOperator, compare, matchSeries, type OperationNode } from "./operators.ts";
 
 export interface NaiveAnswer {
@@ -39,7 +40,15 @@ export function evaluate(
     isFragile = true;
   };
   try {
-    const value = evaluateNode(parseQuery(query), { data, range, markFragile });
+    const world: NaiveInput = {
+      ...{ data, range, markFragile },
+      evaluateNumber: (node) => {
+        const number = evaluateNode(node, world, true);
+        if (typeof number !== "number") throw new RefusedError("needs a number");
+        return number;
+      },
+    };
+    const value = evaluateNode(parseQuery(query), world);
     if (typeof value === "number") throw new RefusedError("only a number");
     return { series: toAnswer(value), isFragile };
   } catch (error) {
@@ -71,6 +80,11 @@ function evaluateNode(node: Expression, world: NaiveInput, isAggregated = false)
         if (typeof value === "number") throw new RefusedError("only a number");
         return value;
       });
+    case "function": {
+      const { range, markFragile } = world;
+      const evaluateArgument = (arg: Expression, isWhole: boolean) => evaluateNode(arg, world, isWhole);
+      return evaluateFunction(node, { range, markFragile, evaluate: evaluateArgument }, isAggregated);
+    }
     case "negation":
       return negate(evaluateNode(node.of, world, isAggregated));
     case "operation": {
@@ -207,6 +221,8 @@ function isUngrouped(node: Expression): boolean {
       return true;
     case "negation":
       return isUngrouped(node.of);
+    case "function":
+      return isUngroupedFunction(node);
     case "operation":
       return isUngrouped(node.left) && isUngrouped(node.right);
     case "aggregate":
@@ -214,6 +230,12 @@ function isUngrouped(node: Expression): boolean {
     default:
       return false;
   }
+}
+
+function isUngroupedFunction({ op, args: [first] }: FunctionNode): boolean {
+  if (first === undefined || first.kind === "string" || op === "label_replace") return false;
+  if (op !== "absent") return isUngrouped(first);
+  return first.kind !== "selector" || first.matchers.every(({ operator }) => operator !== "=");
 }
 
 function isUngroupedAggregate(node: AggregateNode): boolean {

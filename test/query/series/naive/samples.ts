@@ -10,6 +10,7 @@ import {
   secondsOf,
 } from "./data.ts";
 import { charactersOf, checkMatcher, isMatcherMet, type SelectorNode } from "./rows.ts";
+import { computeWindow } from "./window-functions.ts";
 
 /** A series of a metric. Its samples are in order of time, with one sample per time and without NaN. */
 export interface MetricSeries {
@@ -60,6 +61,23 @@ export function groupSamplesByBucket({ samples }: MetricSeries, range: BucketedR
     buckets.set(bucketMs, [...(buckets.get(bucketMs) ?? []), sample.value]);
   }
   return buckets;
+}
+
+/** What a function calculates of the samples in each bucket, of which the range may have but a part. */
+export function computeWindows(
+  op: string,
+  { labels, samples }: MetricSeries,
+  range: BucketedRange,
+  parameter: number,
+): NaiveTimeseries {
+  const inRange = samples.filter((sample) => isInRange(sample, range));
+  const points = [...Map.groupBy(inRange, (sample) => bucketOf(sample, range))].flatMap(([bucketMs, own]) => {
+    const timed = own.map(({ timeNs, value }) => [Number(timeNs / 1_000n) / 1e3, value] as const);
+    const fromMs = Math.max(bucketMs, range.startMs);
+    const value = computeWindow(op, timed, [fromMs, fromMs + secondsOf(bucketMs, range) * 1000], parameter);
+    return value === undefined || Number.isNaN(value) ? [] : [[bucketMs, value] as const];
+  });
+  return { labels, points: new Map(points) };
 }
 
 /** The increase in each bucket: the sum of the increases of its samples. */
