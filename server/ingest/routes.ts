@@ -5,9 +5,11 @@ import type { Signal } from "../../engine/index.ts";
 import { encodingOf } from "../api/content-encoding.ts";
 import { defineRoute, raw } from "../api/define-route.ts";
 import { jsonReply, type Route } from "../api/route.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
 import type { Intake } from "./intake.ts";
 import { ingestBodyBytesMax } from "./limits.ts";
+import type { LogFieldNames } from "./loggers/field-names.ts";
 import { signalOfPath } from "./signal-path.ts";
 
 /**
@@ -67,6 +69,7 @@ async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promis
   const taken = await intake.take({
     signal,
     format: "json lines",
+    fieldNames: signal === "logs" ? fieldNamesOf(input.request.query) : undefined,
     encoding: encodingOf(input.request.headers),
     ...toIntakeBody(input),
   });
@@ -74,4 +77,16 @@ async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promis
   if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
+}
+
+/** The parameters `timeField`, `levelField` and `messageField`, for agents of which only the URL can be set. */
+function fieldNamesOf(query: URLSearchParams): LogFieldNames | undefined {
+  const read = (name: string): string | undefined => {
+    const value = query.get(name) ?? undefined;
+    if (value !== "") return value;
+    throw new Refusal(400, `${name} must be the name of a field, got an empty text`);
+  };
+  const names = { time: read("timeField"), level: read("levelField"), message: read("messageField") };
+  const isNone = names.time === undefined && names.level === undefined && names.message === undefined;
+  return isNone ? undefined : names;
 }
