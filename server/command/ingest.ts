@@ -120,7 +120,7 @@ interface FileRun {
 }
 
 /** What the files hold. */
-interface Content {
+interface FileContent {
   signal: SignalName;
   /** Fields that the user named; undefined where the known names are looked for. */
   names: LogFieldNames | undefined;
@@ -145,7 +145,7 @@ type MakeDelivery = (run: FileRun) => DeliverBatch;
 
 function deliverOverHttp(
   client: Client,
-  { signal, names }: Content,
+  { signal, names }: FileContent,
   { scope, stop, onProblem }: FileRun,
 ): DeliverBatch {
   const query = queryOf(names);
@@ -155,7 +155,7 @@ function deliverOverHttp(
 
 function deliverIntoFolder(
   load: DirectLoad,
-  { signal, names }: Content,
+  { signal, names }: FileContent,
   { scope, stop }: FileRun,
 ): DeliverBatch {
   return (batch) => {
@@ -172,7 +172,7 @@ function deliverIntoFolder(
 /** Ingests the files one after the other; returns the exit code. */
 async function ingestFiles(
   to: MakeDelivery,
-  content: Content,
+  content: FileContent,
   files: readonly string[],
   stop: AbortSignal,
 ): Promise<number> {
@@ -186,7 +186,7 @@ async function ingestFiles(
 
 async function ingestFile(
   to: MakeDelivery,
-  { signal, names }: Content,
+  { signal, names }: FileContent,
   input: InputFile,
   stop: AbortSignal,
 ): Promise<Tally> {

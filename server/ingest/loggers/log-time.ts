@@ -7,9 +7,9 @@ import type { JsonFields } from "../json/json-row.ts";
 export const timeExpected =
   "a time: RFC 3339, or Unix time since 1973 in seconds, milliseconds, microseconds or nanoseconds";
 
-export type TimeUnit = "s" | "ms" | "µs" | "ns" | "RFC 3339";
+type TimeUnit = "s" | "ms" | "µs" | "ns" | "RFC 3339";
 
-export interface LogTime {
+export interface LoggerTime {
   nanos: bigint;
   unit: TimeUnit;
 }
@@ -26,7 +26,7 @@ const units: readonly { unit: TimeUnit; digits: number; decimals: number }[] = [
 ];
 
 /** Returns undefined for what is no time. */
-export function readTime(value: unknown): LogTime | undefined {
+export function readTime(value: unknown): LoggerTime | undefined {
   switch (typeof value) {
     case "number":
     case "bigint":
@@ -42,7 +42,7 @@ export function readTime(value: unknown): LogTime | undefined {
   }
 }
 
-function fromDecimal(text: string): LogTime | undefined {
+function fromDecimal(text: string): LoggerTime | undefined {
   const [, whole, fraction = ""] = /^(\d{9,20})(?:\.(\d{1,30}))?$/.exec(text) ?? [];
   const found = whole === undefined ? undefined : units.find(({ digits }) => whole.length <= digits);
   if (whole === undefined || found === undefined) return undefined;
@@ -51,7 +51,7 @@ function fromDecimal(text: string): LogTime | undefined {
 }
 
 /** Google's `{seconds, nanos}` and log4j2's `{epochSecond, nanoOfSecond}`. */
-function fromParts(parts: JsonFields): LogTime | undefined {
+function fromParts(parts: JsonFields): LoggerTime | undefined {
   const seconds = String(parts.seconds ?? parts.epochSecond ?? "");
   const nanos = String(parts.nanos ?? parts.nanoOfSecond ?? 0);
   if (!/^\d{9,11}$/.test(seconds) || !/^\d{1,9}$/.test(nanos)) return undefined;

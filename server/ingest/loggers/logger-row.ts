@@ -20,9 +20,9 @@ import {
   timeNames,
   valueAt,
 } from "./field-names.ts";
-import { type LogTime, readTime, timeExpected } from "./log-time.ts";
+import { type LoggerTime, readTime, timeExpected } from "./log-time.ts";
 
-interface FoundTime extends LogTime {
+interface FoundTime extends LoggerTime {
   name: string;
 }
 
