@@ -74,6 +74,7 @@ export {
 } from "./listing/patterns.ts";
 export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./listing/values.ts";
 export { detectQueryKind, type QueryKind } from "./parse/query-kind.ts";
+export { makeEqualsFilter } from "./plan/equality.ts";
 export { type Explanation, printExplanation } from "./plan/explanation.ts";
 export { fieldOf } from "./plan/field.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";

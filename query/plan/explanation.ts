@@ -139,6 +139,7 @@ function printFilter(filter: Filter, isNegated = false): string {
 }
 
 function printField(field: Field): string {
+  if (field.kind === "level" && field.asRange === true) return "level range";
   return field.kind === "attribute" ? field.key : field.kind;
 }
 

@@ -1,6 +1,6 @@
 /** Reads a log row from the JSON object of a logger, whose fields have names of the logger's own. */
 
-import type { LogRow } from "../../../engine/index.ts";
+import { type LogRow, severityRanges } from "../../../engine/index.ts";
 import {
   flattenFields,
   isGiven,
@@ -9,7 +9,7 @@ import {
   type OnNumber,
   textOf,
 } from "../json/json-row.ts";
-import { severityIndex, severityNames } from "../otlp/severity.ts";
+import { severityIndex } from "../otlp/severity.ts";
 import {
   formOf,
   type LogFieldNames,
@@ -99,7 +99,7 @@ function findLevel(json: JsonFields, names: LogFieldNames): { name: string; text
   }
   if (names.level !== undefined) return undefined;
   for (const name of severityNumberNames) {
-    const text = severityNames[severityIndex(Number(valueAt(json, name)))];
+    const text = severityRanges[severityIndex(Number(valueAt(json, name)))];
     if (text !== undefined) return { name, text };
   }
   return undefined;

@@ -26,7 +26,7 @@ const forms: [string, (ms: number, id: string) => Record<string, unknown>, strin
     "warn",
   ],
   ["winston", (ms, message) => ({ level: "warn", message, timestamp: isoOf(ms) }), "warn", "warn"],
-  ["zap", (ms, msg) => ({ level: "dpanic", ts: ms / 1000, caller: "a.go:1", msg }), "dpanic", "error"],
+  ["zap", (ms, msg) => ({ level: "dpanic", ts: ms / 1000, caller: "a.go:1", msg }), "dpanic", "fatal"],
   ["zerolog", (ms, message) => ({ level: "info", time: String(ms * 1000), message }), "info", "info"],
   [
     "logrus",
