@@ -1,7 +1,8 @@
 /** The fields of a log row for the fast JSON reader. */
 
 import type { BatchBuilder, RowRanges } from "../../../engine/index.ts";
-import { loggerNames, spanNames } from "../loggers/field-names.ts";
+import { loggerNames, otherSignalNames } from "../loggers/field-names.ts";
+import { areMillis } from "../loggers/log-time.ts";
 import type { RowForm } from "./json-lines.ts";
 import type { JsonScanner } from "./json-scanner.ts";
 
@@ -15,6 +16,9 @@ interface Arrivals {
   readonly builder: BatchBuilder;
 }
 
+/** What a top-level field says of a row: nothing, that it has a logger's form, or that it may be of another signal. */
+type RowKind = "own" | "logger" | "other";
+
 /** Reads log rows from bytes, with the same result as `readLogRow`. */
 export class LogForm implements RowForm {
   readonly fields = Object.keys(Field);
@@ -26,7 +30,7 @@ export class LogForm implements RowForm {
   #hasMillis = false;
   #hasLevel = false;
   /** For each key of the builder, what a top-level field of that name says of the row's form. */
-  readonly #formOfKey: ("own" | "logger" | "span")[] = [];
+  readonly #formOfKey: RowKind[] = [];
 
   constructor(scanner: JsonScanner, sink: Arrivals) {
     this.#scanner = scanner;
@@ -49,7 +53,8 @@ export class LogForm implements RowForm {
         this.#hasMillis = true;
         const end = this.#scanner.readMillis(at);
         // `timeUnixNano` is finer, so it wins.
-        return this.#hasNanos ? end : this.#setTime(end);
+        if (this.#hasNanos) return end;
+        return areMillis(this.#scanner.seconds * 1000) ? this.#setTime(end) : -1;
       }
       case Field.log_level: {
         this.#hasLevel = true;
@@ -71,7 +76,7 @@ export class LogForm implements RowForm {
     const isOwnForm = hasAttributes || this.#hasLevel || this.#hasNanos;
     for (let i = 0; i < topLevel.attributes; i++) {
       const form = this.#formOf(topLevel.keys[i]!);
-      if (form === "span" || (form === "logger" && !isOwnForm)) return false;
+      if (form === "other" || (form === "logger" && !isOwnForm)) return false;
     }
     if (this.#hasNanos || this.#hasMillis) return true;
     this.#sink.untimedRows++;
@@ -80,11 +85,11 @@ export class LogForm implements RowForm {
     return true;
   }
 
-  #formOf(key: number): "own" | "logger" | "span" {
+  #formOf(key: number): RowKind {
     const known = this.#formOfKey[key];
     if (known !== undefined) return known;
     const name = this.#sink.builder.keyText(key);
-    const form = spanNames.has(name) ? "span" : loggerNames.has(name) ? "logger" : "own";
+    const form = otherSignalNames.has(name) ? "other" : loggerNames.has(name) ? "logger" : "own";
     this.#formOfKey[key] = form;
     return form;
   }

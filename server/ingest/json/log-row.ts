@@ -1,11 +1,15 @@
 /** Reads a log row, a profile or a Kubernetes resource from its JSON object, by the general reader. */
 
 import type { LogRow } from "../../../engine/index.ts";
-import { isLoggerRow, isSpan, type LogFieldNames } from "../loggers/field-names.ts";
+import { findOtherSignal, isLoggerRow, type LogFieldNames } from "../loggers/field-names.ts";
+import { areMillis, readTime, timeExpected } from "../loggers/log-time.ts";
 import { readLoggerFields } from "../loggers/logger-row.ts";
 import {
   attributesOf,
+  isGiven,
   type JsonFields,
+  makeFieldProblem,
+  nanosOf,
   type OnNumber,
   RowProblem,
   readJsonRow,
@@ -28,9 +32,12 @@ const bodyFields = new Set(["timestamp", "timeUnixNano", "body"]);
  */
 export function readLogRow(text: string, arrivalNs: bigint, names?: LogFieldNames): ReadRow {
   return readJsonRow(text, (json, onNumber) => {
-    if (isSpan(json)) throw new RowProblem("field", spanSentAsLog);
+    const problem = findOtherSignal(json);
+    if (problem !== undefined) throw new RowProblem("field", problem);
     if (names !== undefined || isLoggerRow(json)) return readLogger(json, names ?? {}, arrivalNs, onNumber);
-    const timeNs = timeOf(json, onNumber);
+    const timeNs = isGiven(json.timeUnixNano)
+      ? nanosOf(json, "timeUnixNano", onNumber)
+      : timestampOf(json, onNumber);
     const level = textOf(json.log_level, onNumber) ?? "";
     const message = textOf(json.message, onNumber) ?? "";
     const attributes = attributesOf(json, "attributes", logFields, onNumber);
@@ -38,8 +45,16 @@ export function readLogRow(text: string, arrivalNs: bigint, names?: LogFieldName
   });
 }
 
-const spanSentAsLog =
-  "startTimeUnixNano belongs to a span: spans go to POST /api/v1/ingest/spans (svc ingest --signal spans), those of OTLP to POST /v1/traces";
+/** Whole milliseconds, unless the magnitude or the form shows another unit; null for a row without. */
+function timestampOf({ timestamp }: JsonFields, onNumber: OnNumber): bigint | null {
+  if (!isGiven(timestamp)) return null;
+  if (typeof timestamp === "number") onNumber(timestamp);
+  if (Number.isInteger(timestamp) && areMillis(timestamp as number))
+    return BigInt(timestamp as number) * 1_000_000n;
+  const time = readTime(timestamp);
+  if (time !== undefined) return time.nanos;
+  throw makeFieldProblem("timestamp", timeExpected, timestamp);
+}
 
 function readLogger(json: JsonFields, names: LogFieldNames, arrivalNs: bigint, onNumber: OnNumber): ReadRow {
   const { row, timeNs } = readLoggerFields(json, names, onNumber);

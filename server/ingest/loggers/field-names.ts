@@ -9,31 +9,58 @@ export interface LogFieldNames {
   message?: string | undefined;
 }
 
+/** In the order of preference, as all lists of names here. */
 export const timeNames = [
-  ...["@timestamp", "timestamp", "time", "ts", "@t", "instant", "timeMillis", "eventTime", "datetime"],
-  ...["asctime", "date"],
+  ...["timeUnixNano", "@timestamp", "timestamp", "time", "ts", "@t", "instant", "timeMillis", "Timestamp"],
+  ...["__REALTIME_TIMESTAMP", "eventTime", "datetime", "asctime", "date"],
 ] as const;
 /** A row whose field of such a name is no time keeps it as an attribute, since these names have other uses, too. */
-export const looseTimeNames: ReadonlySet<string> = new Set(["datetime", "asctime", "date", "eventTime"]);
-export const levelNames = [
-  ...["log_level", "level", "severity", "log.level", "severity_text", "severityText", "levelname"],
-  ...["loglevel", "lvl", "@l"],
-] as const;
-export const severityNumberNames = ["severity_number", "severityNumber"] as const;
+export const looseTimeNames: ReadonlySet<string> = new Set([
+  ...["Timestamp", "eventTime", "datetime", "asctime", "date"],
+]);
 export const messageNames = [
-  ...["message", "msg", "textPayload", "jsonPayload.message", "jsonPayload.msg", "log", "@m", "@mt", "event"],
-  ...["body", "short_message"],
+  ...[
+    "message",
+    "msg",
+    "textPayload",
+    "jsonPayload.message",
+    "jsonPayload.msg",
+    "log",
+    "@m",
+    "@mt",
+    "@message",
+  ],
+  ...["event", "body", "short_message", "MESSAGE", "RenderedMessage", "Message", "MessageTemplate"],
+  ...["fields.message"],
 ] as const;
 
 /** A row of svc's own form may have any other name as an attribute; only these names show another logger's form. */
 export const loggerNames: ReadonlySet<string> = new Set([
-  ...["@timestamp", "time", "ts", "@t", "instant", "timeMillis", "level", "severity", "log.level", "log"],
-  ...["severity_text", "severityText", "severity_number", "severityNumber", "levelname", "loglevel", "lvl"],
-  ...["@l", "msg", "textPayload", "jsonPayload", "@m", "@mt"],
+  ...["@timestamp", "time", "ts", "@t", "instant", "timeMillis", "__REALTIME_TIMESTAMP"],
+  ...["level", "severity", "log.level", "severity_text", "severityText", "severity_number", "severityNumber"],
+  ...["levelname", "loglevel", "lvl", "@l", "LogLevel", "@fields", "PRIORITY"],
+  ...["msg", "log", "textPayload", "jsonPayload", "@m", "@mt", "@message", "short_message", "MESSAGE"],
+  ...["RenderedMessage", "MessageTemplate"],
 ]);
 
-/** Fields of spans: a row with the first two, or one of the others, is no log row. */
-export const spanNames: ReadonlySet<string> = new Set(["startTimeUnixNano", "resourceSpans"]);
+/** The way for what is no log row, by the field that shows it. A span has `traceId`, too. */
+const otherSignals: Readonly<Record<string, string>> = {
+  startTimeUnixNano: "a span: spans go to POST /api/v1/ingest/spans (svc ingest --signal spans)",
+  resourceSpans: "spans of OTLP, which go to POST /v1/traces",
+  resourceLogs: "logs of OTLP, which go to POST /v1/logs",
+  resourceMetrics: "metrics of OTLP, which go to POST /v1/metrics",
+};
+/** Fields that no log row of svc's own form has, unless `findOtherSignal` takes it for one. */
+export const otherSignalNames: ReadonlySet<string> = new Set(Object.keys(otherSignals));
+
+/** Why a JSON object is no log row, with the right way for it; undefined for a log row. */
+export function findOtherSignal(json: JsonFields): string | undefined {
+  for (const name in otherSignals) {
+    const isOther = isGiven(json[name]) && (name !== "startTimeUnixNano" || isGiven(json.traceId));
+    if (isOther) return `${name} belongs to ${otherSignals[name]}`;
+  }
+  return undefined;
+}
 
 /**
  * Returns whether the row is read as a logger's. A row with svc's own `attributes`, `log_level` or `timeUnixNano` is
@@ -46,10 +73,6 @@ export function isLoggerRow(json: JsonFields): boolean {
   return false;
 }
 
-export function isSpan(json: JsonFields): boolean {
-  return isGiven(json.resourceSpans) || (isGiven(json.startTimeUnixNano) && isGiven(json.traceId));
-}
-
 /** The value under a name, or under the parts of the name in nested objects. */
 export function valueAt(json: JsonFields, name: string): unknown {
   if (isGiven(json[name])) return json[name];
@@ -60,20 +83,33 @@ export function valueAt(json: JsonFields, name: string): unknown {
   return valueAt(inner as JsonFields, name.slice(dot + 1));
 }
 
+/** Loggers by the fields of their rows: the first that fits. */
+const forms: readonly (readonly [name: string, ...fields: string[]])[] = [
+  ["Docker's json-file", "log", "stream", "time"],
+  ["ECS", "ecs.version"],
+  ["ECS", "@timestamp", "log.level"],
+  ["Logstash", "@timestamp", "@version"],
+  ["log4j2", "instant"],
+  ["log4j2", "timeMillis"],
+  ["journald", "__REALTIME_TIMESTAMP"],
+  ["GELF", "short_message"],
+  ["Google Cloud", "severity", "textPayload"],
+  ["Google Cloud", "severity", "jsonPayload"],
+  ["Google Cloud", "severity", "message"],
+  ["zap", "ts", "msg"],
+  ["logrus or slog", "level", "msg", "time"],
+  ["zerolog", "level", "message", "time"],
+  ["winston", "level", "message"],
+  ["structlog", "level", "event"],
+  ["Serilog", "@t"],
+];
+
 /** The name of the logger whose form the row has. */
 export function formOf(json: JsonFields): string {
-  const has = (...names: string[]) => names.every((name) => isGiven(valueAt(json, name)));
-  const isNumbered = typeof json.level === "number";
-  if (isNumbered && has("v", "name", "hostname", "pid")) return "bunyan";
-  if (isNumbered && has("time")) return "pino";
-  if (has("log", "stream", "time")) return "Docker's json-file";
-  if (has("ecs.version") || has("@timestamp", "log.level")) return "ECS";
-  if (has("instant") || has("timeMillis")) return "log4j2";
-  if (has("severity") && (has("textPayload") || has("jsonPayload") || has("message"))) return "Google Cloud";
-  if (has("ts", "msg")) return "zap";
-  if (has("level", "msg", "time")) return "logrus";
-  if (has("level", "message", "time")) return "zerolog";
-  if (has("level", "message")) return "winston";
-  if (has("@t")) return "Serilog";
-  return "JSON lines";
+  const has = (fields: readonly string[]) => fields.every((name) => isGiven(valueAt(json, name)));
+  if (typeof json.level === "number") {
+    if (has(["v", "name", "hostname", "pid"])) return "bunyan";
+    if (has(["time"])) return "pino";
+  }
+  return forms.find(([, ...fields]) => has(fields))?.[0] ?? "JSON lines";
 }

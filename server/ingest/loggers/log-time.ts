@@ -25,6 +25,14 @@ const units: readonly { unit: TimeUnit; digits: number; decimals: number }[] = [
   { unit: "ns", digits: 20, decimals: 0 },
 ];
 
+/**
+ * Returns whether a whole number is read as milliseconds where these are the usual unit: not if it had 10 or 11 digits,
+ * or 15 and more, which as other units are times of this century. Small numbers stay what they are.
+ */
+export function areMillis(number: number): boolean {
+  return number < 1e9 || (number >= 1e11 && number < 1e14);
+}
+
 /** Returns undefined for what is no time. */
 export function readTime(value: unknown): LoggerTime | undefined {
   switch (typeof value) {

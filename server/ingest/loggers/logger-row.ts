@@ -1,6 +1,6 @@
 /** Reads a log row from the JSON object of a logger, whose fields have names of the logger's own. */
 
-import { type LogRow, severityRanges } from "../../../engine/index.ts";
+import type { LogRow } from "../../../engine/index.ts";
 import {
   flattenFields,
   isGiven,
@@ -9,17 +9,15 @@ import {
   type OnNumber,
   textOf,
 } from "../json/json-row.ts";
-import { severityIndex } from "../otlp/severity.ts";
 import {
   formOf,
   type LogFieldNames,
-  levelNames,
   looseTimeNames,
   messageNames,
-  severityNumberNames,
   timeNames,
   valueAt,
 } from "./field-names.ts";
+import { findLevel, textOfLevel } from "./level.ts";
 import { type LoggerTime, readTime, timeExpected } from "./log-time.ts";
 
 interface FoundTime extends LoggerTime {
@@ -40,7 +38,7 @@ export function readLoggerFields(
   onNumber: OnNumber,
 ): { row: Omit<LogRow, "timeNs">; timeNs: bigint | undefined } {
   const time = findTime(json, names);
-  const level = findLevel(json, names);
+  const level = findLevelOf(json, names);
   const messageName = findMessageName(json, names);
   const attributes = flattenFields(json, none, onNumber);
   for (const key in json.attributes as JsonFields | undefined) moveUp(attributes, key);
@@ -52,14 +50,13 @@ export function readLoggerFields(
   const sent = messageName === undefined ? "" : (textOf(valueAt(json, messageName), onNumber) ?? "");
   // Docker writes the line with its end.
   const message = messageName === "log" ? sent.replace(/\r?\n$/, "") : sent;
-  const levelText = level === undefined ? "" : level.text;
-  return { row: { level: levelText, message, attributes }, timeNs: time?.nanos };
+  return { row: { level: level?.text ?? "", message, attributes }, timeNs: time?.nanos };
 }
 
 /** Describes how the row is read, as in `pino: time from "time" (ms), level from "level", message from "msg"`. */
 export function describeLoggerRow(json: JsonFields, names: LogFieldNames): string {
   const time = findTime(json, names);
-  const level = findLevel(json, names);
+  const level = findLevelOf(json, names);
   const message = findMessageName(json, names);
   const parts = [
     time === undefined
@@ -79,30 +76,27 @@ function moveUp(attributes: Record<string, string>, key: string): void {
   attributes[key] = value;
 }
 
+/** The first time among the candidates. Throws RowProblem where there is none and one of them holds something else. */
 function findTime(json: JsonFields, names: LogFieldNames): FoundTime | undefined {
-  const candidates = names.time === undefined ? timeNames : [names.time];
-  for (const name of candidates) {
+  let wrong: string | undefined;
+  for (const name of names.time === undefined ? timeNames : [names.time]) {
     const value = valueAt(json, name);
     if (!isGiven(value)) continue;
     const time = readTime(value);
     if (time !== undefined) return { name, ...time };
-    if (!looseTimeNames.has(name) || names.time !== undefined)
-      throw makeFieldProblem(name, timeExpected, value);
+    if (names.time !== undefined || !looseTimeNames.has(name)) wrong ??= name;
   }
+  if (wrong !== undefined) throw makeFieldProblem(wrong, timeExpected, valueAt(json, wrong));
   return undefined;
 }
 
-function findLevel(json: JsonFields, names: LogFieldNames): { name: string; text: string } | undefined {
-  for (const name of names.level === undefined ? levelNames : [names.level]) {
-    const value = valueAt(json, name);
-    if (typeof value === "string" || typeof value === "number") return { name, text: String(value) };
-  }
-  if (names.level !== undefined) return undefined;
-  for (const name of severityNumberNames) {
-    const text = severityRanges[severityIndex(Number(valueAt(json, name)))];
-    if (text !== undefined) return { name, text };
-  }
-  return undefined;
+function findLevelOf(
+  json: JsonFields,
+  { level: name }: LogFieldNames,
+): { name: string; text: string } | undefined {
+  if (name === undefined) return findLevel((each) => valueAt(json, each));
+  const text = textOfLevel(valueAt(json, name));
+  return text === "" ? undefined : { name, text };
 }
 
 /** The name of the message; `message` may hold any JSON, the other names only text. */
