@@ -9,6 +9,8 @@ import { readTextLine } from "../../ingest/loggers/text-line.ts";
 const continuationLinesMax = 500;
 /** Longest message that is joined, in characters. */
 const messageLengthMax = 256 * 1024;
+/** A line of text that is longer becomes several rows: the server stores no message above 2 MiB. In characters. */
+const lineLengthMax = 512 * 1024;
 const continuation = /^(?:\s|Caused by:|at |\.\.\. \d+ more|Traceback )/;
 
 interface Recognition {
@@ -56,13 +58,17 @@ export async function* recogniseLines(
     joiner ??= new LineJoiner(onForm);
     const pieces = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = pieces.pop()!;
-    for (const piece of pieces) joiner.add(piece.replace(/\r$/, ""));
+    for (const piece of pieces) joiner.add(piece);
+    if (rest.length > lineLengthMax) {
+      joiner.add(rest);
+      rest = "";
+    }
     // Whoever watches a pipe gets its last message without waiting for the next one.
     if (isLive && rest === "") joiner.flush();
     yield joiner.take();
   }
   if (joiner === undefined) return;
-  if (rest !== "") joiner.add(rest);
+  joiner.add(rest + decoder.decode());
   joiner.flush();
   yield joiner.take();
 }
@@ -73,7 +79,12 @@ function describeFirstRow(
   names: LogFieldNames | undefined,
   onForm: (form: string) => void,
 ): void {
-  const [line = ""] = new TextDecoder().decode(chunk).trimStart().split("\n", 1);
+  const [first = ""] = new TextDecoder()
+    .decode(chunk)
+    .trimStart()
+    .replace(/^\[\s*/, "")
+    .split("\n", 1);
+  const line = first.replace(/[,\]\s]+$/, "");
   try {
     const json = JSON.parse(line) as Record<string, unknown>;
     if (names !== undefined || isLoggerRow(json)) onForm(describeLoggerRow(json, names ?? {}));
@@ -93,6 +104,18 @@ function isPlainText(chunk: Uint8Array): boolean | undefined {
   return first !== 0x5b || !/^\s*\[\s*[\]{]/.test(new TextDecoder().decode(head).replace(/^\uFEFF/, ""));
 }
 
+/** Rows of a logger may stand among lines of text, such as those that a program prints at its start. */
+function isJsonObject(line: string): boolean {
+  if (!line.startsWith("{") || !line.trimEnd().endsWith("}")) return false;
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    // It is a line of text that has braces.
+    return false;
+  }
+}
+
 /** Joins continuation lines and partial lines to messages. */
 class LineJoiner {
   readonly #onText: (description: string) => void;
@@ -104,8 +127,14 @@ class LineJoiner {
     this.#onText = onText;
   }
 
-  add(line: string): void {
+  add(text: string): void {
+    const line = text.replace(/\r$/, "");
     if (line.trim() === "") return;
+    if (isJsonObject(line)) {
+      this.flush();
+      this.#written += `${line}\n`;
+      return;
+    }
     const row = this.#pending;
     const fits = row !== undefined && row.message.length + line.length < messageLengthMax;
     const read = readTextLine(line);

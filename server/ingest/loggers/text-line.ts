@@ -1,6 +1,7 @@
 /** Reads the time and the level at the beginning of a line of plain text. Times without a zone are UTC. */
 
 import { isoNanos } from "../iso-time.ts";
+import { readTime } from "./log-time.ts";
 
 export interface TextLine {
   form: string;
@@ -17,11 +18,26 @@ const iso = /^\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\
 const klog = /^([IWEF])(\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+)/;
 const access = /^\S+ \S+ \S+ \[(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d:\d\d:\d\d) ([+-]\d{4})\] "/;
 const nginxError = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\]/;
+const apacheError =
+  /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d(?:\.\d+)?) (\d{4})\] \[(?:\w*:)?(\w+)\]/;
+const ruby = /^[DIWEFA], \[(\S{19,40}) #\d+\] {1,2}(\w+) -- /;
+const logfmt = /^(?:time|ts|t|timestamp)=(?:"([^"]{1,64})"|(\S{1,64}))(?= |$)/;
+const logfmtLevel = /(?:^| )(?:level|lvl|severity)="?(\w+)/;
 const syslog = /^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) /;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/** A level among the first words behind the time; threads and loggers in brackets may stand before it. */
-const level =
-  /^(?:\s|\[[^\]]*\]|-){0,20}?\[?\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|SEVERE|FATAL|CRIT|CRITICAL|ALERT|EMERG|PANIC)\b/i;
+const levels =
+  "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|SEVERE|FATAL|CRIT|CRITICAL|ALERT|EMERG|PANIC|LOG" as const;
+/** How much of a line behind its time is searched for a level, in characters. */
+const levelWithin = 200;
+/** A level as the first word. */
+const firstLevel = new RegExp(`^[\\s[(<-]{0,20}(${levels})\\b`, "i");
+/** In capitals as one of the first words: threads, loggers and numbers may stand before it. */
+const capitalLevel = new RegExp(`^\\s*(?:\\S+\\s+){1,5}?[[(<|]?(${levels})(?=[\\])>|:,\\s]|$)`);
+/** In brackets or before a colon as one of the first words. */
+const markedLevel = new RegExp(
+  `^\\s*(?:\\S+\\s+){1,5}?(?:[[(<](${levels})[\\])>]|(${levels}):)(?=\\s|$)`,
+  "i",
+);
 const klogLevels: Readonly<Record<string, string>> = { I: "info", W: "warn", E: "error", F: "fatal" };
 const dayMs = 86_400_000;
 
@@ -56,16 +72,32 @@ function readHead(line: string, nowMs: number): Pick<TextLine, "form" | "timeNs"
     const timeNs = isoNanos(`${year}-${nginxMonth}-${nginxDay}T${nginxClock}`);
     return { form: "nginx's error log", timeNs, level: nginxLevel! };
   }
+  const [, errorMonth, errorDay, errorClock, errorYear, errorLevel] = apacheError.exec(line) ?? [];
+  if (errorYear !== undefined) {
+    const date = `${errorYear}-${monthOf(errorMonth!)}-${errorDay!.padStart(2, "0")}`;
+    return { form: "Apache's error log", timeNs: isoNanos(`${date}T${errorClock}`), level: errorLevel! };
+  }
+  const [, rubyTime, rubyLevel] = ruby.exec(line) ?? [];
+  if (rubyTime !== undefined) return { form: "Ruby's logger", timeNs: isoNanos(rubyTime), level: rubyLevel! };
+  const [, quotedTime, bareTime] = logfmt.exec(line) ?? [];
+  const pairsTime = readTime(quotedTime ?? bareTime);
+  if (pairsTime !== undefined) {
+    return { form: "logfmt", timeNs: pairsTime.nanos, level: logfmtLevel.exec(line)?.[1] ?? "" };
+  }
   const [syslogHead, syslogMonth, syslogDay, syslogClock] = syslog.exec(line) ?? [];
   if (syslogMonth !== undefined) {
     const timeNs = withoutYear(monthOf(syslogMonth), syslogDay!.padStart(2, "0"), syslogClock!, nowMs);
     return { form: "syslog file", timeNs, ...readLevel(line.slice(syslogHead!.length)) };
   }
-  return { form: "text without times", timeNs: undefined, ...readLevel(line) };
+  const [, pairsLevel] = logfmtLevel.exec(line.slice(0, levelWithin)) ?? [];
+  const level = pairsLevel === undefined ? readLevel(line) : { level: pairsLevel };
+  return { form: "text without times", timeNs: undefined, ...level };
 }
 
 function readLevel(text: string): { level: string } {
-  return { level: level.exec(text)?.[1] ?? "" };
+  const head = text.slice(0, levelWithin);
+  const [, first, second] = firstLevel.exec(head) ?? capitalLevel.exec(head) ?? markedLevel.exec(head) ?? [];
+  return { level: first ?? second ?? "" };
 }
 
 function monthOf(name: string): string {

@@ -51,10 +51,52 @@ test("a stack trace belongs to its message", async () => {
 test.each([
   ['127.0.0.1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" 200 23', "2023-10-10T20:55:36Z", ""],
   ["2024/01/02 03:04:05 [crit] 1#1: x", "2024-01-02T03:04:05Z", "crit"],
+  ["2024-01-02 03:04:05,120 - app.db - WARNING - slow", "2024-01-02T03:04:05.120Z", "WARNING"],
+  [
+    "2024-01-02T03:04:05.120+01:00  INFO 1 --- [main] c.e.Application : up",
+    "2024-01-02T02:04:05.120Z",
+    "INFO",
+  ],
+  ["2024-01-02 03:04:05.120 UTC [42] ERROR:  relation is missing", "2024-01-02T03:04:05.120Z", "ERROR"],
+  ["2024-01-02T03:04:05.120Z 0 [Warning] [MY-010068] [Server] x", "2024-01-02T03:04:05.120Z", "Warning"],
+  ["2024-01-02T03:04:05Z the error is gone", "2024-01-02T03:04:05Z", ""],
+  ["[Tue Jan 02 03:04:05.120 2024] [core:error] [pid 7] gone", "2024-01-02T03:04:05.120Z", "error"],
+  ["E, [2024-01-02T03:04:05.120000 #7] ERROR -- : boom", "2024-01-02T03:04:05.120Z", "ERROR"],
+  ['time="2024-01-02T03:04:05Z" level=warning msg="a walrus"', "2024-01-02T03:04:05Z", "warning"],
+  ["ts=1704164645.120 caller=main.go:1 level=error msg=x", "2024-01-02T03:04:05.120Z", "error"],
   ["2024-01-02T03:04:05+02:00 INFO started", "2024-01-02T01:04:05Z", "INFO"],
 ])("%s", async (message, time, level) => {
   const { rows } = await read(message);
   expect(rows).toEqual([{ timeUnixNano: nanos(time), log_level: level, message, attributes: {} }]);
+});
+
+test.each([
+  ["WARNING:root:watch out", "WARNING"],
+  ["info: listening on 3000", "info"],
+  ["level=error msg=x", "error"],
+  ["03:04:05.120 [main] ERROR c.e.Main - boom", "ERROR"],
+  ["Listening on port 3000", ""],
+])("%s has no time", async (message, level) => {
+  const { form, rows } = await read(message);
+  expect([form, rows]).toEqual(["text without times", [{ log_level: level, message, attributes: {} }]]);
+});
+
+test("rows of a logger among lines of text stay what they are", async () => {
+  const row = { level: 30, time: 1_700_000_000_000, msg: "up" };
+  const { rows } = await read(`> shop@1.0.0 start\n${JSON.stringify(row)}\n{not JSON}\n`);
+  expect(rows).toEqual([
+    { log_level: "", message: "> shop@1.0.0 start", attributes: {} },
+    row,
+    { log_level: "", message: "{not JSON}", attributes: {} },
+  ]);
+});
+
+test("a text without line breaks becomes rows that can be stored", async () => {
+  const text = "é".repeat(2_000_000);
+  const rows = (await read(text, 100_000)).rows as { message: string }[];
+  expect(rows.length).toBeGreaterThan(1);
+  expect(rows.map(({ message }) => message).join("")).toBe(text);
+  expect(Math.max(...rows.map(({ message }) => Buffer.byteLength(message)))).toBeLessThan(2 * 1024 * 1024);
 });
 
 test("a time without a year is of the last year", async () => {

@@ -1,7 +1,9 @@
 /** Lines as loggers write them become rows with the time, the level and the message that were sent. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { recogniseLines } from "../../../../server/command/client/recognised-lines.ts";
 import type { Running } from "../../running.ts";
 import { call, search, startServer } from "../../running.ts";
+import { loggerSamples, sampleMs } from "./logger-samples.ts";
 
 let server: Running;
 beforeAll(async () => {
@@ -10,73 +12,39 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const nowMs = Date.now() - 60_000;
-const isoOf = (ms: number) => new Date(ms).toISOString();
 
 function send(body: string, path = "/api/v1/ingest/logs") {
   const headers = { "Content-Type": "application/x-ndjson" };
   return call(server, path, { token: server.adminToken, headers, body });
 }
 
-const forms: [string, (ms: number, id: string) => Record<string, unknown>, string, string][] = [
-  ["pino", (ms, msg) => ({ level: 50, time: ms, pid: 1, hostname: "h", msg }), "50", "error"],
-  [
-    "bunyan",
-    (ms, msg) => ({ name: "app", hostname: "h", pid: 1, level: 40, msg, time: isoOf(ms), v: 0 }),
-    "40",
-    "warn",
-  ],
-  ["winston", (ms, message) => ({ level: "warn", message, timestamp: isoOf(ms) }), "warn", "warn"],
-  ["zap", (ms, msg) => ({ level: "dpanic", ts: ms / 1000, caller: "a.go:1", msg }), "dpanic", "fatal"],
-  ["zerolog", (ms, message) => ({ level: "info", time: String(ms * 1000), message }), "info", "info"],
-  [
-    "logrus",
-    (ms, msg) => ({ level: "warning", msg, time: isoOf(ms).replace("Z", "+00:00") }),
-    "warning",
-    "warn",
-  ],
-  [
-    "log4j2",
-    (ms, message) => ({
-      instant: { epochSecond: Math.floor(ms / 1000), nanoOfSecond: (ms % 1000) * 1e6 },
-      level: "FATAL",
-      loggerName: "a.B",
-      message,
-    }),
-    "FATAL",
-    "fatal",
-  ],
-  [
-    "ECS",
-    (ms, message) => ({ "@timestamp": isoOf(ms), "log.level": "ERR", message, "ecs.version": "1.6.0" }),
-    "ERR",
-    "error",
-  ],
-  [
-    "Google Cloud",
-    (ms, message) => ({
-      severity: "CRITICAL",
-      timestamp: { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 },
-      jsonPayload: { message },
-    }),
-    "CRITICAL",
-    "fatal",
-  ],
-  ["nanoseconds", (ms, msg) => ({ severity: "SEVERE", ts: `${ms}000000`, msg }), "SEVERE", "error"],
-];
-
-test.each(forms)("%s", async (name, make, level, range) => {
-  const ms = nowMs + forms.findIndex(([each]) => each === name);
-  const got = await send(JSON.stringify(make(ms, `a line of ${name}`)));
-  expect(got.json).toMatchObject({ accepted: 1, refused: 0 });
-  const found = await search(server, { query: `{log_level="${range}"}`, startTime: ms, endTime: ms });
-  expect(found.json.logs).toMatchObject([{ timestamp: ms, log_level: level, message: `a line of ${name}` }]);
+test.each(loggerSamples)("$form: $message", async (sample) => {
+  const { line, message, level, range, attributes } = sample;
+  const sentMs = Date.now();
+  expect((await send(line)).json).toMatchObject({ accepted: 1, refused: 0 });
+  // The name of the range finds the level, which comes back as it was sent.
+  const found = await search(server, { query: `{log_level="${range}", message=${JSON.stringify(message)}}` });
+  expect(found.json.logs).toMatchObject([{ log_level: level, message, attributes }]);
+  expect(Object.keys(found.json.logs[0]!.attributes)).toHaveLength(Object.keys(attributes).length);
+  const { rows } = await server.service.store.search({
+    ...{ signal: "logs", fromNs: 0n, toNs: 2n ** 62n, limit: 1 },
+    steps: [{ kind: "filter", filter: { kind: "equals", field: { kind: "message" }, value: message } }],
+  });
+  const { timeNs } = rows[0]!;
+  if (sample.timeNs === null) expect(Number(timeNs / 1_000_000n)).toBeGreaterThanOrEqual(sentMs);
+  else expect(timeNs).toBe(sample.timeNs ?? BigInt(sampleMs) * 1_000_000n);
 });
 
-test("Docker's line loses its end", async () => {
-  const ms = nowMs + 1_000;
-  await send(JSON.stringify({ log: "from a container\n", stream: "stdout", time: isoOf(ms) }));
-  const found = await search(server, { startTime: ms, endTime: ms });
-  expect(found.json.logs).toMatchObject([{ message: "from a container", attributes: { stream: "stdout" } }]);
+test.each(loggerSamples)("svc ingest says $form of $message", async ({ form, line }) => {
+  const said: string[] = [];
+  const chunks = (async function* () {
+    yield Buffer.from(`${line}\n`);
+  })();
+  const onForm = (text: string) => said.push(text.replace(/: .*/, ""));
+  for await (const bytes of recogniseLines(chunks, { isLive: false, names: undefined, onForm })) {
+    expect(Buffer.from(bytes).toString()).toBe(`${line}\n`);
+  }
+  expect(said).toEqual([form]);
 });
 
 test("the fields may be named in the URL", async () => {
@@ -85,6 +53,23 @@ test("the fields may be named in the URL", async () => {
   await send(JSON.stringify({ at: { when: ms }, sev: "E", words: "named" }), path);
   const found = await search(server, { query: '{log_level="error"}', startTime: ms, endTime: ms });
   expect(found.json.logs).toMatchObject([{ log_level: "E", message: "named" }]);
+});
+
+test.each([
+  ["timeField=", "timeField must be the name of a field, got an empty text"],
+  ["levelfield=sev", 'unknown query parameter "levelfield"; did you mean levelField?'],
+])("the parameter %s is refused", async (query, error) => {
+  const got = await send('{"msg":"x"}', `/api/v1/ingest/logs?${query}`);
+  expect([got.status, got.json.error]).toEqual([400, error]);
+});
+
+test("the API's description names the parameters", async () => {
+  const { json } = await call<{
+    paths: Record<string, { post: { parameters: { name: string; in: string }[] } }>;
+  }>(server, "/openapi.json");
+  const { parameters } = json.paths["/api/v1/ingest/logs"]!.post;
+  const names = parameters.filter((each) => each.in === "query").map(({ name }) => name);
+  expect(names).toEqual(["timeField", "levelField", "messageField", "flatten-json"]);
 });
 
 test("svc's own form keeps its meaning", async () => {
@@ -99,7 +84,22 @@ test("svc's own form keeps its meaning", async () => {
 });
 
 test.each([
+  ["seconds", Math.floor(nowMs / 1000)],
+  ["microseconds", nowMs * 1000],
+  ["RFC 3339", new Date(nowMs).toISOString()],
+])("a timestamp of svc's own form in %s is no time of 1970", async (unit, timestamp) => {
+  const sent = { timestamp, log_level: "info", message: `in ${unit}`, attributes: {} };
+  expect((await send(JSON.stringify(sent))).json).toMatchObject({ accepted: 1 });
+  const found = await search(server, { query: `{message="in ${unit}"}` });
+  const expected = unit === "seconds" ? Math.floor(nowMs / 1000) * 1000 : nowMs;
+  expect(found.json.logs).toMatchObject([{ timestamp: expected }]);
+});
+
+test.each([
   ['{"level":30,"time":12,"msg":"a"}', "time must be a time"],
+  ['{"timestamp":12,"level":"info","message":"a"}', "timestamp must be a time"],
+  ['{"timestamp":"soon","log_level":"info","message":"a"}', "timestamp must be a time"],
+  ['{"resourceLogs":[]}', "/v1/logs"],
   ['{"level":"info","ts":"yesterday","msg":"a"}', "ts must be a time"],
   [
     '{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7","name":"n","startTimeUnixNano":"1"}',
