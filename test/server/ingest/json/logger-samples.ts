@@ -1,6 +1,6 @@
 /**
  * Lines that loggers wrote, with their times set to one moment. Lines of npm packages were recorded by running them (pino
- * 9, bunyan 1.8, winston 3, their ECS formats); the others are in the form of each logger's documentation.
+ * 10.4, bunyan 2.0, winston 3.19); the others are in the form of each logger's documentation.
  */
 
 export interface LoggerSample {
