@@ -101,7 +101,11 @@ const forms: readonly (readonly [name: string, ...fields: string[]])[] = [
   ["zerolog", "level", "message", "time"],
   ["winston", "level", "message"],
   ["structlog", "level", "event"],
+  ["tracing", "level", "fields.message"],
+  ["winston", "@fields", "@message"],
   ["Serilog", "@t"],
+  ["Serilog", "MessageTemplate"],
+  [".NET", "LogLevel", "Message"],
 ];
 
 /** The name of the logger whose form the row has. */

@@ -84,7 +84,7 @@ export const loggerSamples: readonly LoggerSample[] = [
   },
   {
     // winston's logstash format.
-    form: "JSON lines",
+    form: "winston",
     line: `{"@fields":{"a":1,"level":"info"},"@message":"logstash","@timestamp":"${iso}"}`,
     level: "info",
     range: "info",
@@ -240,6 +240,31 @@ export const loggerSamples: readonly LoggerSample[] = [
     range: "warn",
     message: 'Hello, "x"',
     attributes: { "@l": "Warning", User: "x" },
+  },
+  {
+    form: "Serilog",
+    line: `{"Timestamp":"${iso}","Level":"Error","MessageTemplate":"Serilog {User}","RenderedMessage":"Serilog x","Properties":{"User":"x"}}`,
+    level: "Error",
+    range: "error",
+    message: "Serilog x",
+    attributes: { Level: "Error", MessageTemplate: "Serilog {User}", "Properties.User": "x" },
+  },
+  {
+    form: ".NET",
+    line: `{"Timestamp":"${iso}","EventId":14,"LogLevel":"Information","Category":"Host","Message":"now listening"}`,
+    level: "Information",
+    range: "info",
+    message: "now listening",
+    attributes: { EventId: "14", LogLevel: "Information", Category: "Host" },
+  },
+  {
+    form: "tracing",
+    line: `{"timestamp":"2026-01-29T08:42:01.007325Z","level":"WARN","fields":{"message":"from Rust","n":3},"target":"shop"}`,
+    level: "WARN",
+    range: "warn",
+    message: "from Rust",
+    attributes: { level: "WARN", "fields.n": "3", target: "shop" },
+    timeNs: 1_769_676_121_007_325_000n,
   },
   {
     // OpenTelemetry's number without a text, as Loki's structured metadata have it.
