@@ -17,6 +17,7 @@ export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.t
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
 export type { MetricType, Sample } from "./model/sample.ts";
+export { isSeverityRange, severityRangeOf, severityRanges } from "./model/severity.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
 export {
   openState,

@@ -25,6 +25,8 @@ export {
 } from "./editing/filter-edit.ts";
 export { highlightQuery, type PieceKind, type QueryPiece } from "./editing/highlight.ts";
 export { findMistake, type QueryMistake } from "./editing/mistake.ts";
+export type { Explanation } from "./explanation/explanation.ts";
+export { printExplanation } from "./explanation/explanation-text.ts";
 export { readFoundTraces } from "./graph/found-traces.ts";
 export {
   type MappedEdge,
@@ -74,7 +76,7 @@ export {
 } from "./listing/patterns.ts";
 export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./listing/values.ts";
 export { detectQueryKind, type QueryKind } from "./parse/query-kind.ts";
-export { type Explanation, printExplanation } from "./plan/explanation.ts";
+export { makeEqualsFilter } from "./plan/equality.ts";
 export { fieldOf } from "./plan/field.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";
 export { type PlanOptions, planLogs, planSearch, type SearchPlan } from "./plan/search-plan.ts";

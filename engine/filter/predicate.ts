@@ -1,4 +1,5 @@
 /** Compiles filters to tests of one value or one row. */
+import { severityRangeOf } from "../model/severity.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { foldCase } from "../vector/case-folding.ts";
@@ -11,9 +12,10 @@ export type ValueTest = (value: string | undefined) => boolean;
 
 /** Compiles a leaf to a test of its field's text. Throws Failure "input" for a pattern that is not RE2. */
 export function compileValueTest(filter: LeafFilter): ValueTest {
-  if (filter.field.kind !== "level") return compileTextTest(filter);
+  const { field } = filter;
   const test = compileTextTest(filter);
-  return (value) => test(value?.toLowerCase());
+  if (field.kind !== "level") return test;
+  return (value) => test(value === undefined ? undefined : toFieldText(field, value));
 }
 
 /**
@@ -47,6 +49,12 @@ export function compileRowTest<Row>(
       return (row) => test(textOf(row, field));
     }
   }
+}
+
+/** The text that filters and groups compare, of a text as it is stored. */
+export function toFieldText(field: Field, text: string): string {
+  if (field.kind !== "level") return text;
+  return (field.asRange === true ? severityRangeOf(text) : undefined) ?? text.toLowerCase();
 }
 
 function compileTextTest(filter: LeafFilter): ValueTest {

@@ -3,10 +3,12 @@
 /**
  * A field of a row. Filters and groups compare its text: of a level the level in lower case, of a time its whole
  * milliseconds since the epoch, of a template the id of the message's template (16 hexadecimal digits, see FORMAT.md).
+ * With `asRange`, which only filters and `groupBy` may set, the text of a level is the name of its severity range; a
+ * level that belongs to none keeps its text.
  */
 export type Field =
   | { kind: "time" }
-  | { kind: "level" }
+  | { kind: "level"; asRange?: true }
   | { kind: "message" }
   | { kind: "template" }
   | { kind: "attribute"; key: string };

@@ -3,7 +3,7 @@
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
-import { compileRowTest } from "../filter/predicate.ts";
+import { compileRowTest, toFieldText } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 
@@ -74,10 +74,9 @@ export function boundsFromHeader({ field, path }: Value, view: ChunkView): Numbe
   return min === undefined || max === undefined ? undefined : { min, max };
 }
 
-/** The text of a field as a label: empty where the row lacks the field; levels in lower case. */
+/** The text of a field as a label: empty where the row lacks the field. */
 export function toLabel(field: Field, text: string | undefined): string {
-  if (text === undefined) return "";
-  return field.kind === "level" ? text.toLowerCase() : text;
+  return text === undefined ? "" : toFieldText(field, text);
 }
 
 /** Every text of a field with its rows; undefined where the header does not list them. */
@@ -112,7 +111,7 @@ function distinctFields(fields: readonly Field[]): Field[] {
   return [...new Map(fields.map((field) => [fieldKey(field), field])).values()];
 }
 
-/** A key under which a field is found in maps. */
+/** A key under which the column of a field is found in maps; levels have one key, with and without `asRange`. */
 export function fieldKey(field: Field): string {
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

@@ -1,10 +1,11 @@
-import type { CompareOp, Field, Filter } from "../../engine/index.ts";
+import { type CompareOp, type Field, type Filter, severityRanges } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
 import type { Matcher } from "../tree/matcher.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import { countCondition, type PlanContext } from "./context.ts";
+import { makeEqualsFilter } from "./equality.ts";
 import { resolveField } from "./field.ts";
-import { makeRegexpFilter, resolveRegexp } from "./regexp.ts";
+import { findWholeMatches, joinWithOr, makeRegexpFilter, resolveRegexp } from "./regexp.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
 /**
@@ -35,7 +36,7 @@ function planEquality(field: Field, node: Matcher, context: PlanContext): Filter
   const value = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   if (value === "*" && node.value.kind === "string")
     return node.operator === "=" ? { kind: "always" } : planPresence(field);
-  return { kind: "equals", field, value: field.kind === "level" ? value.toLowerCase() : value };
+  return makeEqualsFilter(field, value);
 }
 
 /**
@@ -48,7 +49,7 @@ function planPresence(field: Field): Filter {
 
 /**
  * The filter of `=~`. The pattern must match the whole value; for messages, it may match any part. Case is ignored for
- * levels.
+ * levels, which also match by the names of their severity ranges.
  */
 function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   if (node.value.kind === "number") {
@@ -56,10 +57,12 @@ function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
     return refuse(context.source, node.value, problem);
   }
   const pattern = resolveRegexp(node.value, context);
-  return makeRegexpFilter(field, pattern, {
-    ignoreCase: field.kind === "level",
-    whole: field.kind !== "message",
-  });
+  const isLevel = field.kind === "level";
+  const filter = makeRegexpFilter(field, pattern, { ignoreCase: isLevel, whole: field.kind !== "message" });
+  // Plain words have become comparisons, which know the ranges already.
+  if (!isLevel || filter.kind !== "matches") return filter;
+  const ranges = findWholeMatches(pattern, severityRanges);
+  return joinWithOr([filter, ...ranges.map((range) => makeEqualsFilter(field, range))]);
 }
 
 function planNumericComparison(field: Field, op: CompareOp, node: Matcher, context: PlanContext): Filter {

@@ -5,6 +5,7 @@ import type { TextSpan } from "../text/query-error.ts";
 import { refuse, refuseWithin } from "../text/source.ts";
 import type { StringLiteral } from "../tree/string-literal.ts";
 import { countRegexp, type PlanContext } from "./context.ts";
+import { makeEqualsFilter } from "./equality.ts";
 import { estimateExpandedSize, findUnpairedParen, locateFragment, parsePlainWords } from "./regexp-syntax.ts";
 import type { ReplacementPart } from "./series-plan.ts";
 import { resolveString } from "./variables.ts";
@@ -66,6 +67,12 @@ export function makeReplacer(
   };
 }
 
+/** The texts that a pattern which `resolveRegexp` returned matches as a whole, whatever their case. */
+export function findWholeMatches(pattern: string, texts: readonly string[]): string[] {
+  const regexp = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+  return texts.filter((text) => regexp.matches(text));
+}
+
 /** How a pattern is matched with a field. */
 export interface RegexpUse {
   ignoreCase: boolean;
@@ -113,12 +120,11 @@ function makeWordsFilter(field: Field, pattern: string, use: RegexpUse): Filter 
   if (!use.whole)
     return joinWithOr(plain.words.map((text) => ({ kind: "contains", field, text, ignoreCase })));
   if (ignoreCase && field.kind !== "level") return undefined;
-  // Levels are compared in lower case, so a word in lower case matches whatever the case.
-  const values = ignoreCase ? plain.words.map((value) => value.toLowerCase()) : plain.words;
-  return joinWithOr(values.map((value) => ({ kind: "equals", field, value })));
+  return joinWithOr(plain.words.map((value) => makeEqualsFilter(field, value)));
 }
 
-function joinWithOr(of: Filter[]): Filter {
+/** The filter of rows that pass one of the filters, of which there is at least one. */
+export function joinWithOr(of: Filter[]): Filter {
   return of.length === 1 ? of[0]! : { kind: "or", of };
 }
 

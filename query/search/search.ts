@@ -1,6 +1,6 @@
 import type { FoundRow, QueryLimits, RowOrder, SearchResult, Store } from "../../engine/index.ts";
+import type { Explanation } from "../explanation/explanation.ts";
 import type { VariableValues } from "../plan/context.ts";
-import type { Explanation } from "../plan/explanation.ts";
 import type { Scan } from "../plan/scan.ts";
 import { planLogs, planSearch, type SearchPlan } from "../plan/search-plan.ts";
 import type { BodySignal } from "../text/keywords.ts";

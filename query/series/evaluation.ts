@@ -1,5 +1,5 @@
+import type { NodeResult } from "../explanation/explanation.ts";
 import { isSetOperator } from "../plan/arithmetic.ts";
-import type { NodeResult } from "../plan/explanation.ts";
 import type { Calculation, Constant, SeriesPlan } from "../plan/series-plan.ts";
 import { QueryError, type TextSpan } from "../text/query-error.ts";
 import { countBuckets, type TimeBuckets } from "../time/buckets.ts";

@@ -1,6 +1,6 @@
 import type { AggregateResult, QueryLimits } from "../../engine/index.ts";
+import { type Explanation, listNodes, type NodeResult } from "../explanation/explanation.ts";
 import type { VariableValues } from "../plan/context.ts";
-import { type Explanation, listNodes, type NodeResult } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
 import { listPartialBuckets, makeTimeBuckets } from "../time/buckets.ts";

@@ -3,21 +3,28 @@
  * rows without reading one.
  */
 
-import type { Field, Filter, Step } from "../../engine/index.ts";
+import { type Field, type Filter, type Step, severityRangeOf } from "../../engine/index.ts";
 import { matchesWhole } from "../model/exclusion.ts";
 
-/** By the key of the field, the values of which every row of the selection has one. Levels are in lower case. */
+/**
+ * By the key of the field, the values of which every row of the selection has one. Levels are in lower case, and their
+ * ranges are a field of their own.
+ */
 export type Facts = ReadonlyMap<string, readonly string[]>;
+
+/** The key of a level's severity range. */
+const rangeKey = "level range";
 
 /** A text that only equal fields share. */
 export function fieldKey(field: Field): string {
+  if (field.kind === "level" && field.asRange === true) return rangeKey;
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }
 
 /** The facts with one more: both hold for every row. */
 export function addFact(facts: Facts, field: Field, values: readonly string[]): Facts {
   const key = fieldKey(field);
-  const texts = field.kind === "level" ? values.map((value) => value.toLowerCase()) : values;
+  const texts = field.kind === "level" ? values.map(field.asRange === true ? toRange : toLower) : values;
   const known = facts.get(key);
   return new Map(facts).set(key, known === undefined ? texts : known.filter((each) => texts.includes(each)));
 }
@@ -46,10 +53,28 @@ export function canMatch(filter: Filter, facts: Facts): boolean {
     case "or":
       return filter.of.some((each) => canMatch(each, facts));
     case "equals":
-      return facts.get(fieldKey(filter.field))?.includes(filter.value) ?? true;
+      return knownTexts(filter.field, facts)?.includes(filter.value) ?? true;
     default:
       return true;
   }
+}
+
+/** The texts that the facts leave for a field. Levels tell their ranges; ranges tell only levels that belong to none. */
+function knownTexts(field: Field, facts: Facts): readonly string[] | undefined {
+  const own = facts.get(fieldKey(field));
+  if (own !== undefined || field.kind !== "level") return own;
+  if (field.asRange === true) return facts.get("level")?.map(toRange);
+  const ranges = facts.get(rangeKey);
+  return ranges?.some((range) => severityRangeOf(range) !== undefined) ? undefined : ranges;
+}
+
+/** The text of a level that is compared as a range. */
+function toRange(level: string): string {
+  return severityRangeOf(level) ?? toLower(level);
+}
+
+function toLower(text: string): string {
+  return text.toLowerCase();
 }
 
 /** Combinations of values that are looked at one by one; above it nothing is proven. */
@@ -84,7 +109,7 @@ function holdsForAll(filter: Filter, facts: Facts): boolean {
     case "or":
       return filter.of.some((each) => holdsForAll(each, facts));
     case "equals":
-      return facts.get(fieldKey(filter.field))?.every((value) => value === filter.value) ?? false;
+      return knownTexts(filter.field, facts)?.every((value) => value === filter.value) ?? false;
     case "matches": {
       const values = facts.get(fieldKey(filter.field));
       if (values === undefined || !filter.whole) return false;
@@ -97,5 +122,6 @@ function holdsForAll(filter: Filter, facts: Facts): boolean {
 
 function fieldsOf(filter: Filter): string[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.of.flatMap(fieldsOf);
-  return "field" in filter ? [fieldKey(filter.field)] : [];
+  if (!("field" in filter)) return [];
+  return filter.field.kind === "level" ? ["level", rangeKey] : [fieldKey(filter.field)];
 }

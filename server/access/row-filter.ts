@@ -1,7 +1,7 @@
 /** The row-level filter: the rows of a signal that telemetry rules let a caller read. Rules only allow, and add up. */
 
 import type { Field, Filter, Signal } from "../../engine/index.ts";
-import { fieldOf } from "../../query/index.ts";
+import { fieldOf, makeEqualsFilter } from "../../query/index.ts";
 import type { TelemetryGrant, TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import { ruleSignalOf } from "../model/rule-signal.ts";
@@ -62,7 +62,7 @@ function inNamespace(namespace: string): Filter {
 function matchOf({ match }: TelemetryGrant, signal: Signal): Filter[] {
   return (match?.matchExpressions ?? []).map(({ key, values }) => {
     const field = matchField(key, signal);
-    return anyOf(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
+    return anyOf(values.map((value) => makeEqualsFilter(field, value)));
   });
 }
 

@@ -1,6 +1,6 @@
 /** The rows that a resource decides on, as far as the resource itself says: those that an alert reads, for example. */
 
-import type { Field, Filter, Signal } from "../../engine/index.ts";
+import { type Field, type Filter, isSeverityRange, type Signal } from "../../engine/index.ts";
 import {
   fieldOf,
   planTimeseries,
@@ -93,7 +93,8 @@ export function excludedRows({ cluster, rules }: IngestionRule): RowSelection[][
       for (const { key, operator, values } of match?.matchExpressions ?? []) {
         const field = excludedField(key, signal);
         // What a pattern matches is not looked into.
-        if (operator === "In" && field !== undefined) facts = addFact(facts, field, values);
+        if (operator === "In" && field !== undefined)
+          facts = addFact(facts, comparedAs(field, values), values);
       }
       if (cluster === undefined) return [{ signal, facts }];
       return environmentKeys.map((key) => ({
@@ -107,6 +108,11 @@ export function excludedRows({ cluster, rules }: IngestionRule): RowSelection[][
 function signalsOf(ruleSignals: readonly string[]): Signal[] {
   const all = Object.keys(ruleSignalOf) as Signal[];
   return all.filter((signal) => ruleSignals.includes(ruleSignalOf[signal]));
+}
+
+/** The field whose texts the rows have: of levels their ranges, where a value is the name of one. */
+function comparedAs(field: Field, values: readonly string[]): Field {
+  return field.kind === "level" && values.some(isSeverityRange) ? { kind: "level", asRange: true } : field;
 }
 
 /** The field that a key of an ingestion rule tests, as row-level filters name it; undefined for the name of a metric. */

@@ -3,15 +3,17 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { DirectLoad } from "../ingest/direct-load.ts";
+import type { LogFieldNames } from "../ingest/loggers/field-names.ts";
 import { signalOfPath } from "../ingest/signal-path.ts";
 import { batchesOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
+import { recogniseLines } from "./client/recognised-lines.ts";
 import type { DeliverBatch, Tally } from "./client/sender.ts";
 import { createTally, keyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
-import { type Command, takeLast } from "./flags/flag.ts";
+import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import type { ProgressState } from "./output/progress.ts";
@@ -31,6 +33,15 @@ const interruptedExitCode = 130;
 type SignalName = keyof typeof signalOfPath;
 const signals = Object.keys(signalOfPath) as SignalName[];
 
+/** Names a field of log rows, where the known names do not find it. */
+function fieldFlag(part: string) {
+  return {
+    placeholder: "NAME",
+    help: `field of a log line that holds its ${part}`,
+    parse: takeLast(parseText),
+  };
+}
+
 const flags = {
   signal: {
     placeholder: "SIGNAL",
@@ -46,6 +57,9 @@ const flags = {
     ...switchFlag,
     help: "stores the rows in the data folder (--data) itself, which no server may have open: the fastest way for much",
   },
+  "time-field": fieldFlag("time"),
+  "level-field": fieldFlag("level"),
+  "message-field": fieldFlag("message"),
   ...serverFlags,
 } as const;
 
@@ -57,6 +71,7 @@ export const ingest: Command<typeof flags> = {
   details: [
     "Files may be plain, gzip or zstd, whatever they are called; - is standard input.",
     'A line is {"timestamp": ms, "log_level": …, "message": …, "attributes": {…}}, or has timeUnixNano for timestamp.',
+    "The lines of common loggers and plain text files are recognised, too (server/README.md, Lines of loggers).",
     "The lines of other signals are shown in server/README.md.",
     "A file that is sent again within a day adds nothing, whole or in part, unless it went the other way (--direct) before.",
     "What goes in with --direct passes no ingestion rules and no limits, and is not stamped: those are the server's.",
@@ -67,18 +82,29 @@ export const ingest: Command<typeof flags> = {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort(new Error("interrupted")));
     const { signal } = settings;
+    const names = namesOf(settings);
     if (!settings.direct) {
       const client = await openClient(settings);
       // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
-      return ingestFiles((run) => deliverOverHttp(client, signal, run), files, stop.signal);
+      return ingestFiles(
+        (run) => deliverOverHttp(client, { signal, names }, run),
+        { signal, names },
+        files,
+        stop.signal,
+      );
     }
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);
     });
     try {
-      return await ingestFiles((run) => deliverIntoFolder(load, signal, run), files, stop.signal);
+      return await ingestFiles(
+        (run) => deliverIntoFolder(load, { signal, names }, run),
+        { signal, names },
+        files,
+        stop.signal,
+      );
     } finally {
       await load.close();
     }
@@ -93,39 +119,87 @@ interface FileRun {
   onProblem: (problem: string) => void;
 }
 
+/** What the files hold. */
+interface FileContent {
+  signal: SignalName;
+  /** Fields that the user named; undefined where the known names are looked for. */
+  names: LogFieldNames | undefined;
+}
+
+function namesOf(settings: Settings<typeof flags>): LogFieldNames | undefined {
+  const [time, level, message] = [settings["time-field"], settings["level-field"], settings["message-field"]];
+  if (time === null && level === null && message === null) return undefined;
+  if (settings.signal !== "logs")
+    throw new UsageError("--time-field, --level-field and --message-field are for logs");
+  return { time: time ?? undefined, level: level ?? undefined, message: message ?? undefined };
+}
+
+/** The fields as query parameters; "" where the user named none. */
+function queryOf(names: LogFieldNames | undefined): string {
+  const given = Object.entries(names ?? {}).filter(([, name]) => name !== undefined);
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([part, name]): [string, string] => [`${part}Field`, name as string]))}`;
+}
+
 type MakeDelivery = (run: FileRun) => DeliverBatch;
 
 function deliverOverHttp(
   client: Client,
-  signal: SignalName,
+  { signal, names }: FileContent,
   { scope, stop, onProblem }: FileRun,
 ): DeliverBatch {
-  return makeServerDelivery({ client, signal: stop, path: `/api/v1/ingest/${signal}`, scope, onProblem });
+  const query = queryOf(names);
+  const path = `/api/v1/ingest/${signal}${query}`;
+  return makeServerDelivery({ client, signal: stop, path, scope: `${scope}${query}`, onProblem });
 }
 
-function deliverIntoFolder(load: DirectLoad, signal: SignalName, { scope, stop }: FileRun): DeliverBatch {
+function deliverIntoFolder(
+  load: DirectLoad,
+  { signal, names }: FileContent,
+  { scope, stop }: FileRun,
+): DeliverBatch {
   return (batch) => {
     stop.throwIfAborted();
-    return load.take(signalOfPath[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
+    return load.take(
+      signalOfPath[signal],
+      batch.bytes,
+      keyOf(batch, `${scope}${queryOf(names)} ${signal}`),
+      names,
+    );
   };
 }
 
 /** Ingests the files one after the other; returns the exit code. */
-async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: AbortSignal): Promise<number> {
+async function ingestFiles(
+  to: MakeDelivery,
+  content: FileContent,
+  files: readonly string[],
+  stop: AbortSignal,
+): Promise<number> {
   let refused = 0;
   for (const file of files) {
-    refused += (await ingestFile(to, await openInput(file), stop)).refused;
+    refused += (await ingestFile(to, content, await openInput(file), stop)).refused;
     if (stop.aborted) return interruptedExitCode;
   }
   return refused === 0 ? 0 : 1;
 }
 
-async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal): Promise<Tally> {
+async function ingestFile(
+  to: MakeDelivery,
+  { signal, names }: FileContent,
+  input: InputFile,
+  stop: AbortSignal,
+): Promise<Tally> {
   const tally = createTally();
   const startMs = performance.now();
   const progress = openProgress("read");
   const timer = setInterval(() => progress.show(progressOf(input, tally)), 100);
-  const batches = batchesOf(input.chunks, {
+  const onForm = (form: string) => {
+    process.stdout.write(`${escapeLine(input.name)}: recognised as ${escapeLine(form)}\n`);
+  };
+  const chunks =
+    signal === "logs" ? recogniseLines(input.chunks, { isLive: input.isLive, names, onForm }) : input.chunks;
+  const batches = batchesOf(chunks, {
     targetBytes: batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,

@@ -5,6 +5,7 @@
 import type { ActiveSeriesTables, AdmissionCounts, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { AdmissionSettings } from "./admission-settings.ts";
+import type { LogFieldNames } from "./loggers/field-names.ts";
 import type { Family } from "./prometheus/families.ts";
 import type { SharedJson } from "./shared-memory-json.ts";
 
@@ -53,6 +54,8 @@ export interface BodyTask {
   families: SharedJson;
   /** The index of rows that name none themselves (Elasticsearch). */
   index: string;
+  /** The fields of log rows that the sender named (JSON lines). */
+  fieldNames?: LogFieldNames | undefined;
   /** What decides which rows are admitted; without it only the engine's own bounds apply. */
   admission?: BodyAdmission;
 }

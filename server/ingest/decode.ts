@@ -59,8 +59,9 @@ function hasGoodRows(batch: EncodedBatch, { excluded }: AdmissionCounts): boolea
  * nanosecond, and everything else that decides which rows the body becomes. The format of JSON lines is left out: they
  * were once the only format, and their stored keys stay valid.
  */
-function contentKey({ sender, format, index, flattensJson }: BodyTask, body: Uint8Array): string {
+function contentKey({ sender, format, index, flattensJson, fieldNames }: BodyTask, body: Uint8Array): string {
   const read = format === "json lines" ? "" : `\0${format}\0${index}`;
-  const scope = `${sender}${read}${flattensJson ? "\0flat" : ""}`;
+  const names = fieldNames === undefined ? "" : `\0fields\0${JSON.stringify(fieldNames)}`;
+  const scope = `${sender}${read}${flattensJson ? "\0flat" : ""}${names}`;
   return createHash("sha256").update(scope).update("\0").update(body).digest("base64url");
 }

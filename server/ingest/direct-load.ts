@@ -7,13 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Failure, openStore, type Signal, type StoreEvent } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { Intake, type IntakeResult } from "./intake.ts";
+import type { LogFieldNames } from "./loggers/field-names.ts";
 
 export interface DirectLoad {
   /**
    * Resolves once the rows are on disk. `key` is the idempotency key of the lines: the second call with a key adds
    * nothing. Throws Failure, Refusal.
    */
-  take(signal: Signal, lines: Uint8Array, key: string): Promise<IntakeResult>;
+  take(signal: Signal, lines: Uint8Array, key: string, fieldNames?: LogFieldNames): Promise<IntakeResult>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
 }
@@ -43,12 +44,12 @@ export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) =
     rules: () => noRules,
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
-  const take: DirectLoad["take"] = async (signal, lines, key) => {
+  const take: DirectLoad["take"] = async (signal, lines, key, fieldNames) => {
     for (;;) {
       // The body is transferred to another thread, so each attempt needs a copy.
       const body = new Uint8Array(lines);
       try {
-        return await intake.take({ ...unstamped, signal, body, key });
+        return await intake.take({ ...unstamped, signal, body, key, fieldNames });
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "overload") throw error;
         await sleep(retryMs);

@@ -18,7 +18,7 @@ type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 export const formats = {
   "json lines": (body, task) => {
     const sink = makeSink(task);
-    readJsonLines(body, sink);
+    readJsonLines(body, sink, task.fieldNames);
     return sink;
   },
   "otlp logs": makeRowReader("logs", readLogsProtobuf),

@@ -13,6 +13,7 @@ import { DecodePool } from "./decode-pool.ts";
 import type { BodyFormat, DecodedBody, RefusedLine } from "./decode-task.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
 import { contentKeyAgeMs, decodeMsMax, ingestUnpackedBytesMax, namedKeyAgeMs } from "./limits.ts";
+import type { LogFieldNames } from "./loggers/field-names.ts";
 import { Families } from "./prometheus/families.ts";
 import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
 import { SharedRules, type StoredRules } from "./shared-ingestion-rules.ts";
@@ -51,6 +52,8 @@ export interface IntakeBody {
   flattensJson?: boolean | undefined;
   /** The index of rows that name none themselves (Elasticsearch). */
   index?: string;
+  /** The fields of log rows that the sender named (JSON lines). */
+  fieldNames?: LogFieldNames | undefined;
 }
 
 export interface IntakeResult {

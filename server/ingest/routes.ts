@@ -4,10 +4,12 @@ import * as z from "zod";
 import type { Signal } from "../../engine/index.ts";
 import { encodingOf } from "../api/content-encoding.ts";
 import { defineRoute, raw } from "../api/define-route.ts";
+import type { Values } from "../api/parameters.ts";
 import { jsonReply, type Route } from "../api/route.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
 import type { Intake } from "./intake.ts";
-import { ingestBodyBytesMax } from "./limits.ts";
+import { flatNameLengthMax, ingestBodyBytesMax } from "./limits.ts";
+import type { LogFieldNames } from "./loggers/field-names.ts";
 import { signalOfPath } from "./signal-path.ts";
 
 /**
@@ -43,9 +45,25 @@ const takenRows = z.strictObject({
   duplicate: z.boolean(),
 });
 
+const fieldName = z
+  .string()
+  .min(1, "must be the name of a field, got an empty text")
+  .max(flatNameLengthMax, `must be the name of a field, of at most ${flatNameLengthMax} characters`)
+  .optional();
+/**
+ * Names of fields of log rows, for agents of which only the URL can be set. `flatten-json` stands for the header of that
+ * name.
+ */
+const logParameters = {
+  timeField: fieldName,
+  levelField: fieldName,
+  messageField: fieldName,
+  "flatten-json": z.string().optional(),
+};
+
 export function ingestRoutes(intake: Intake): Route[] {
-  return Object.entries(signalOfPath).map(([name, signal]) =>
-    defineRoute({
+  return Object.entries(signalOfPath).map(([name, signal]) => {
+    const route = {
       ...batchRoute,
       method: "POST",
       path: `/api/v1/ingest/${name}`,
@@ -54,19 +72,30 @@ export function ingestRoutes(intake: Intake): Route[] {
       // JSON lines cannot be described by a schema, so the schema is that of an array of rows.
       body: raw({ bytesMax: ingestBodyBytesMax, contentTypes, schema: z.array(z.looseObject({})) }),
       response: takenRows,
-      handle: (input) => ingest(intake, signal, input),
-    }),
-  );
+    } as const;
+    if (signal !== "logs") return defineRoute({ ...route, handle: (input) => ingest(intake, signal, input) });
+    return defineRoute({
+      ...route,
+      query: logParameters,
+      handle: (input) => ingest(intake, signal, input, fieldNamesOf(input.query)),
+    });
+  });
 }
 
 /**
  * Answers 200 as soon as one row is taken. Answers 400 where all rows were refused, so that a wrong format does not
  * look like success.
  */
-async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promise<unknown> {
+async function ingest(
+  intake: Intake,
+  signal: Signal,
+  input: BatchInput,
+  fieldNames?: LogFieldNames,
+): Promise<unknown> {
   const taken = await intake.take({
     signal,
     format: "json lines",
+    fieldNames,
     encoding: encodingOf(input.request.headers),
     ...toIntakeBody(input),
   });
@@ -74,4 +103,11 @@ async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promis
   if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
+}
+
+/** Undefined where the sender named no field: then the known names are looked for. */
+function fieldNamesOf(query: Values<typeof logParameters>): LogFieldNames | undefined {
+  const { timeField: time, levelField: level, messageField: message } = query;
+  const isNone = time === undefined && level === undefined && message === undefined;
+  return isNone ? undefined : { time, level, message };
 }

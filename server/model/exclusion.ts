@@ -4,6 +4,7 @@
  */
 
 import { RE2JS } from "re2js";
+import { severityRangeOf } from "../../engine/index.ts";
 import type { IngestionRule } from "./ingestion-rule.ts";
 import type { RuleSignal } from "./rule-signal.ts";
 
@@ -120,8 +121,16 @@ function compileTest(
     }
     return { field, matches: (text) => patterns.some((pattern) => pattern.test(text)) };
   }
-  const texts = new Set(isLevel ? values.map((value) => value.toLowerCase()) : values);
-  return { field, matches: (text) => texts.has(isLevel ? text.toLowerCase() : text) };
+  if (!isLevel) {
+    const texts = new Set(values);
+    return { field, matches: (text) => texts.has(text) };
+  }
+  const levels = new Set(values.map((value) => value.toLowerCase()));
+  return {
+    field,
+    // As in queries, the name of a severity range stands for every level that belongs to it.
+    matches: (text) => levels.has(text.toLowerCase()) || levels.has(severityRangeOf(text) ?? ""),
+  };
 }
 
 /**

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Field, Filter, LogRow, Step } from "../../engine/index.ts";
 import { templateId } from "../query/templates.ts";
 
-const levels = ["info", "INFO", "Error", "warn", "", "debug"];
+const levels = ["info", "INFO", "Error", "ERR", "warn", "40", "", "debug", "unknown"];
 const keys = [
   "service.name",
   "trace_id",
@@ -114,6 +114,11 @@ export const arbitraryField: fc.Arbitrary<Field> = fc.oneof(
       .map((key): Field => ({ kind: "attribute", key })),
   },
 );
+/** A field of filters and groups, which may also compare a level by its range. */
+export const arbitraryComparedField: fc.Arbitrary<Field> = fc.oneof(
+  { weight: 15, arbitrary: arbitraryField },
+  { weight: 2, arbitrary: fc.constant<Field>({ kind: "level", asRange: true }) },
+);
 const pattern = fc.constantFrom(
   "error",
   "(?i)ERROR",
@@ -152,11 +157,16 @@ function textOf(rows: readonly LogRow[]): fc.Arbitrary<string> {
 export function arbitrarySteps(rows: readonly LogRow[]): fc.Arbitrary<Step[]> {
   const text = textOf(rows);
   const leaf = fc.oneof(
-    fc.record({ kind: fc.constant("equals" as const), field: arbitraryField, value: text }),
-    fc.record({ kind: fc.constant("present" as const), field: arbitraryField }),
+    fc.record({ kind: fc.constant("equals" as const), field: arbitraryComparedField, value: text }),
+    fc.record({
+      kind: fc.constant("equals" as const),
+      field: fc.constant<Field>({ kind: "level", asRange: true }),
+      value: fc.constantFrom("info", "error", "warn", "err"),
+    }),
+    fc.record({ kind: fc.constant("present" as const), field: arbitraryComparedField }),
     fc.record({
       kind: fc.constant("compares" as const),
-      field: arbitraryField,
+      field: arbitraryComparedField,
       op: fc.constantFrom(">", ">=", "<", "<=" as const),
       number: fc.oneof(
         fc.integer({ min: -60, max: 60 }),
@@ -165,11 +175,16 @@ export function arbitrarySteps(rows: readonly LogRow[]): fc.Arbitrary<Step[]> {
     }),
     fc.record({
       kind: fc.constant("contains" as const),
-      field: arbitraryField,
+      field: arbitraryComparedField,
       text,
       ignoreCase: fc.boolean(),
     }),
-    fc.record({ kind: fc.constant("matches" as const), field: arbitraryField, pattern, whole: fc.boolean() }),
+    fc.record({
+      kind: fc.constant("matches" as const),
+      field: arbitraryComparedField,
+      pattern,
+      whole: fc.boolean(),
+    }),
   ) as fc.Arbitrary<Filter>;
   const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
     filter: fc.oneof(

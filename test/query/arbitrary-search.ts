@@ -174,7 +174,7 @@ export const { terms: arbitraryTerms } = fc.letrec<{ terms: SearchTerms; term: S
 
 export const arbitraryRow: fc.Arbitrary<LogRow> = fc.record({
   timeNs: fc.constantFrom(0n, 4_999_999n, 5_000_000n, 7_000_000_000n),
-  level: fc.constantFrom("", "error", "ERROR", "Info", "k", "5"),
+  level: fc.constantFrom("", "error", "ERROR", "Err", "Info", "k", "5", "40"),
   message: fc.constantFrom(...messages),
   attributes: fc.dictionary(
     fc.constantFrom("a", "b.c", "status", "message", "status_extracted"),

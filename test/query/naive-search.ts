@@ -6,7 +6,7 @@
 import { RE2JS } from "re2js";
 import type { LogRow, PatternPart } from "../../engine/index.ts";
 import type { Expression, SearchTerms } from "../../query/index.ts";
-import { runSteps } from "./naive.ts";
+import { rangeOf, runSteps } from "./naive.ts";
 import { templateId } from "./templates.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
@@ -121,12 +121,15 @@ export function labelValue(label: string, row: LogRow): string | undefined {
 }
 
 function isSameText(label: string, text: string, expected: string): boolean {
-  return label === "log_level" ? text === expected.toLowerCase() : text === expected;
+  if (label !== "log_level") return text === expected;
+  return [text, rangeOf(text)].includes(expected.toLowerCase());
 }
 
 function isRegexpMatch(label: string, text: string, pattern: string): boolean {
-  const matcher = RE2JS.compile(pattern, label === "log_level" ? RE2JS.CASE_INSENSITIVE : 0).matcher(text);
-  return label === "message" ? matcher.find() : matcher.matches();
+  const isLevel = label === "log_level";
+  const regexp = RE2JS.compile(pattern, isLevel ? RE2JS.CASE_INSENSITIVE : 0);
+  if (label === "message") return regexp.matcher(text).find();
+  return regexp.matches(text) || (isLevel && regexp.matches(rangeOf(text) ?? text));
 }
 
 function isNumber(text: string): boolean {

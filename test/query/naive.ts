@@ -29,13 +29,33 @@ function toObject(attributes: Map<string, string>): Record<string, string> {
 
 type Attributes = Map<string, string>;
 
+/** The severity ranges of the levels that random rows have. */
+const ranges: Readonly<Record<string, string>> = {
+  ...{
+    "10": "trace",
+    "40": "warn",
+    warn: "warn",
+    debug: "debug",
+    info: "info",
+    error: "error",
+    err: "error",
+  },
+  ...{ crit: "fatal", notice: "info", "5": "info" },
+};
+
+/** The severity range of a level; undefined where it belongs to none. */
+export function rangeOf(level: string): string | undefined {
+  const lower = level.toLowerCase();
+  return Object.hasOwn(ranges, lower) ? ranges[lower] : undefined;
+}
+
 /** The text of a field; undefined where the row lacks it. */
 export function fieldText(field: Field, row: LogRow, attributes: Attributes): string | undefined {
   switch (field.kind) {
     case "time":
       return String(row.timeNs / 1_000_000n);
     case "level":
-      return row.level.toLowerCase();
+      return (field.asRange === true ? rangeOf(row.level) : undefined) ?? row.level.toLowerCase();
     case "message":
       return row.message;
     case "template":

@@ -16,14 +16,13 @@ import {
   textOf,
 } from "../json/json-row.ts";
 import { jsonRowLengthMax } from "../limits.ts";
+import { levelOfAttributes } from "../loggers/level.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 
 const timeKeys = ["@timestamp", "timestamp", "time"] as const;
 /** Filebeat and Logstash name the message `message`, Fluent Bit `log`. */
 const messageKeys = ["message", "log", "msg"] as const;
-/** Where a row's level is looked for: the first key that is present. It stays an attribute as well. */
-const levelKeys = ["log.level", "log_level", "level", "severity", "syslog_severity"];
 
 const actions = ["index", "create", "update", "delete"] as const;
 
@@ -132,9 +131,8 @@ function readDocument(text: string, index: string, sink: RowSink): LogRow {
     if (index !== "") attributes._index ??= index;
     const name = agentServiceName(attributes);
     if (name !== undefined) attributes[serviceKey] = name;
-    const levelKey = levelKeys.find((key) => (attributes[key] ?? "") !== "");
     return {
-      level: levelKey === undefined ? "" : attributes[levelKey]!,
+      level: levelOfAttributes(attributes),
       message: messageKey === undefined ? "" : (textOf(json[messageKey], onNumber) ?? ""),
       attributes,
       timeNs: time?.nanos ?? sink.arrivalNs(),

@@ -3,22 +3,12 @@
  */
 
 import type { BatchBuilder, LogRow, RowRanges } from "../../../engine/index.ts";
+import { levelOfAttributes } from "../loggers/level.ts";
 import { flattenFields, isGiven, type JsonFields, RowProblem, readJsonRow, textOf } from "./json-row.ts";
 
 const openingBrace = 0x7b;
 /** The field that becomes the row's message: the first that is present. */
 const messageKeys = ["msg", "message"];
-/** The field that becomes the level of a row without one: the first that is present. It stays an attribute as well. */
-const levelKeys = ["level", "log.level", "log_level", "severity"];
-/** The numeric levels of pino and bunyan. */
-const levelNumbers: Readonly<Record<string, string>> = {
-  "10": "trace",
-  "20": "debug",
-  "30": "info",
-  "40": "warn",
-  "50": "error",
-  "60": "fatal",
-};
 
 /** Returns whether the message may be a JSON object: its first byte is a brace. */
 export function canBeJson(row: RowRanges, bytes: Uint8Array): boolean {
@@ -55,17 +45,11 @@ export function flattenMessage(row: LogRow): LogRow {
       }
       const message =
         messageKey === undefined ? row.message : textOf((json as JsonFields)[messageKey], onNumber)!;
-      const level = row.level === "" ? levelOf(flat) : row.level;
+      const level = row.level === "" ? levelOfAttributes(flat) : row.level;
       return { timeNs: row.timeNs, level, message, attributes };
     });
   } catch (problem) {
     if (problem instanceof RowProblem) return row;
     throw problem;
   }
-}
-
-function levelOf(flat: Readonly<Record<string, string>>): string {
-  const key = levelKeys.find((each) => (flat[each] ?? "") !== "");
-  const level = key === undefined ? "" : flat[key]!;
-  return levelNumbers[level] ?? level;
 }

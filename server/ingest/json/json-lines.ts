@@ -28,8 +28,11 @@ export interface RowForm {
    * -1 where the row must be left to the general reader.
    */
   readField(field: number, at: number): number;
-  /** Called once all fields were read. Returns false, with the body unchanged, for a row for the general reader. */
-  end(): boolean;
+  /**
+   * Called once all fields were read, with the attributes beside `attributes`. Returns false, with the body unchanged,
+   * for a row for the general reader.
+   */
+  end(topLevel: RowRanges, hasAttributes: boolean): boolean;
 }
 
 /** Makes a form that reads with the scanner and adds keys to the builder. */
@@ -83,7 +86,8 @@ export class JsonLines {
     const end = this.#readObject(scanner.skipBlank(from), true);
     if (end >= 0 && scanner.skipBlank(end) === to && this.#row.attributes <= flatKeysMax) {
       this.#addTopLevel();
-      if (this.#form.end()) return this.#row;
+      const hasAttributes = (this.#seenFields & (1 << attributesField)) !== 0;
+      if (this.#form.end(this.#topLevel, hasAttributes)) return this.#row;
     }
     scanner.text.restore();
     return undefined;

@@ -1,6 +1,8 @@
 /** The fields of a log row for the fast JSON reader. */
 
-import type { RowRanges } from "../../../engine/index.ts";
+import type { BatchBuilder, RowRanges } from "../../../engine/index.ts";
+import { loggerNames, otherSignalNames } from "../loggers/field-names.ts";
+import { areMillis } from "../loggers/log-time.ts";
 import type { RowForm } from "./json-lines.ts";
 import type { JsonScanner } from "./json-scanner.ts";
 
@@ -11,7 +13,11 @@ const Field = { timeUnixNano: 0, timestamp: 1, log_level: 2, message: 3 } as con
 interface Arrivals {
   readonly arrivalMs: number;
   untimedRows: number;
+  readonly builder: BatchBuilder;
 }
+
+/** What a top-level field says of a row: nothing, that it has a logger's form, or that it may be of another signal. */
+type RowKind = "own" | "logger" | "other";
 
 /** Reads log rows from bytes, with the same result as `readLogRow`. */
 export class LogForm implements RowForm {
@@ -22,6 +28,9 @@ export class LogForm implements RowForm {
   #row!: RowRanges;
   #hasNanos = false;
   #hasMillis = false;
+  #hasLevel = false;
+  /** For each key of the builder, what a top-level field of that name says of the row's form. */
+  readonly #formOfKey: RowKind[] = [];
 
   constructor(scanner: JsonScanner, sink: Arrivals) {
     this.#scanner = scanner;
@@ -32,6 +41,7 @@ export class LogForm implements RowForm {
     this.#row = row;
     this.#hasNanos = false;
     this.#hasMillis = false;
+    this.#hasLevel = false;
   }
 
   readField(field: number, at: number): number {
@@ -43,9 +53,11 @@ export class LogForm implements RowForm {
         this.#hasMillis = true;
         const end = this.#scanner.readMillis(at);
         // `timeUnixNano` is finer, so it wins.
-        return this.#hasNanos ? end : this.#setTime(end);
+        if (this.#hasNanos) return end;
+        return areMillis(this.#scanner.seconds * 1000) ? this.#setTime(end) : -1;
       }
       case Field.log_level: {
+        this.#hasLevel = true;
         const end = this.#scanner.readString(at);
         this.#row.levelFrom = at + 1;
         this.#row.levelTo = this.#scanner.text.textTo;
@@ -60,12 +72,26 @@ export class LogForm implements RowForm {
     }
   }
 
-  end(): boolean {
+  end(topLevel: RowRanges, hasAttributes: boolean): boolean {
+    const isOwnForm = hasAttributes || this.#hasLevel || this.#hasNanos;
+    for (let i = 0; i < topLevel.attributes; i++) {
+      const form = this.#formOf(topLevel.keys[i]!);
+      if (form === "other" || (form === "logger" && !isOwnForm)) return false;
+    }
     if (this.#hasNanos || this.#hasMillis) return true;
     this.#sink.untimedRows++;
     this.#row.seconds = Math.floor(this.#sink.arrivalMs / 1000);
     this.#row.nanos = (this.#sink.arrivalMs % 1000) * 1e6;
     return true;
+  }
+
+  #formOf(key: number): RowKind {
+    const known = this.#formOfKey[key];
+    if (known !== undefined) return known;
+    const name = this.#sink.builder.keyText(key);
+    const form = otherSignalNames.has(name) ? "other" : loggerNames.has(name) ? "logger" : "own";
+    this.#formOfKey[key] = form;
+    return form;
   }
 
   #setTime(end: number): number {

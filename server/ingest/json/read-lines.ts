@@ -1,6 +1,7 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
+import type { LogFieldNames } from "../loggers/field-names.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
 import { canBeJson, toLogRow } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
@@ -22,8 +23,8 @@ type ReadLine = (from: number, to: number) => string | undefined;
  * Reads every row of a body into the sink. Strings are decoded in place, so the body must not be read again. Throws
  * Refusal.
  */
-export function readJsonLines(body: Buffer, sink: RowSink | SampleSink): void {
-  const readLine = sink instanceof RowSink ? makeRowReader(body, sink) : makeSampleReader(body, sink);
+export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: LogFieldNames): void {
+  const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
   // Rows are checked one by one only where the body as a whole is not valid UTF-8.
   const isValidBody = isUtf8(body);
   forEachRow(body, (from, to, line) => {
@@ -41,11 +42,12 @@ export function readJsonLines(body: Buffer, sink: RowSink | SampleSink): void {
 }
 
 /** Rows of the usual shape are read by the fast reader, the others by the general one. */
-function makeRowReader(body: Buffer, sink: RowSink): ReadLine {
+function makeRowReader(body: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
   const { builder } = sink;
   builder.read(body);
-  const fastReader = makeFastReader(body, sink);
-  const readGeneral = makeGeneralReader(sink);
+  // Only the general reader looks fields up by names that the sender gives.
+  const fastReader = names === undefined ? makeFastReader(body, sink) : undefined;
+  const readGeneral = makeGeneralReader(sink, names);
   return (from, to) => {
     const ranges = fastReader?.read(from, to);
     if (ranges !== undefined && !(sink.flattensJson && canBeJson(ranges, body))) return builder.add(ranges);
@@ -68,10 +70,11 @@ function makeFastReader(body: Buffer, sink: RowSink): JsonLines | undefined {
   }
 }
 
-function makeGeneralReader({ signal, arrivalMs }: RowSink): (text: string) => ReadRow {
+function makeGeneralReader({ signal, arrivalMs }: RowSink, names?: LogFieldNames): (text: string) => ReadRow {
   const arrivalNs = BigInt(arrivalMs) * 1_000_000n;
   if (signal === "traces") return (text) => ({ row: readSpanRow(text), hasOwnTime: true });
-  return (text) => (signal === "logs" ? readLogRow : readBodyRow)(text, arrivalNs);
+  if (signal === "logs") return (text) => readLogRow(text, arrivalNs, names);
+  return (text) => readBodyRow(text, arrivalNs);
 }
 
 /** A row may become several samples; after the first that cannot be stored the rest are skipped. */

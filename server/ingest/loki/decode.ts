@@ -11,6 +11,7 @@ import {
 } from "../json/json-row.ts";
 import { checkJsonSize } from "../json/json-size.ts";
 import { sharedAttributeCost } from "../limits.ts";
+import { levelOfAttributes } from "../loggers/level.ts";
 import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
@@ -18,9 +19,6 @@ import { parseLabels } from "./labels.ts";
 import { pushRequest } from "./schema.ts";
 
 type Texts = Record<string, string>;
-
-/** Where a row's level is looked for: the first key that is present. It stays an attribute as well. */
-const levelKeys = ["level", "detected_level", "severity_text", "severity"];
 
 export function readPushJson(body: Buffer, sink: RowSink): void {
   for (const [i, stream] of arrayOf(parseJson(body), "streams").entries()) {
@@ -80,7 +78,7 @@ function addEntry(sink: RowSink, { labels, count, copyCost }: Labels, read: () =
     sink.countRepeatedBytes(copyCost);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
-    const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
+    const level = levelOfAttributes(attributes);
     sink.addText({ timeNs: timeNs === 0n ? sink.arrivalNs() : timeNs, level, message: line, attributes });
   });
 }

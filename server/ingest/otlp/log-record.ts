@@ -1,7 +1,7 @@
 /** Reads an OTLP log record from protobuf. */
 
-import type { RowRanges } from "../../../engine/index.ts";
-import { severityIndex, severityNames } from "./severity.ts";
+import { type RowRanges, severityRanges } from "../../../engine/index.ts";
+import { severityIndex } from "./severity.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";
 import { WireTime } from "./wire-time.ts";
 
@@ -38,7 +38,7 @@ export class LogRecord implements WireRecord {
     this.#spanId = builder.addKeyText("span_id");
     this.#eventName = builder.addKeyText("event.name");
     this.#severityEnds = [tools.buffer.at];
-    for (const name of severityNames) {
+    for (const name of severityRanges) {
       tools.buffer.write(name);
       this.#severityEnds.push(tools.buffer.at);
     }

@@ -1,6 +1,6 @@
 /** Reads an OTLP log record from JSON. */
 
-import type { LogRow } from "../../../engine/index.ts";
+import { type LogRow, severityRanges } from "../../../engine/index.ts";
 import { isGiven, type JsonFields } from "../json/json-row.ts";
 import { spanIdDigits, traceIdDigits } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
@@ -14,7 +14,7 @@ import {
   toObject,
   valueText,
 } from "./json-value.ts";
-import { severityIndex, severityNames } from "./severity.ts";
+import { severityIndex } from "./severity.ts";
 
 /** Makes a row of a log record in its JSON form. Throws RowProblem. */
 export function logRowOf(
@@ -41,7 +41,7 @@ function severityOf({ severityNumber: value }: JsonFields): string {
   if (!isGiven(value)) return "";
   const fields = /^SEVERITY_NUMBER_([A-Z]+)\d?$/.exec(String(value))?.[1]?.toLowerCase();
   if (fields !== undefined) return fields === "unspecified" ? "" : fields;
-  return severityNames[severityIndex(Number(integerOf(value, "severityNumber")))] ?? "";
+  return severityRanges[severityIndex(Number(integerOf(value, "severityNumber")))] ?? "";
 }
 
 /**

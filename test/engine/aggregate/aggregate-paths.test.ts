@@ -26,7 +26,7 @@ const attribute = (key: string): Field => ({ kind: "attribute", key });
 /** Two days of rows: a few have the attribute `rare`, and `wide` differs on each of them. */
 const rows: LogRow[] = Array.from({ length: 6_000 }, (_, i) => ({
   timeNs: startNs + (BigInt(i) * dayNs * 2n) / 6_000n,
-  level: ["INFO", "warn", "info", "Error"][i % 4]!,
+  level: ["INFO", "warn", "info", "Error", "notice", "40"][i % 6]!,
   message: `row ${i} of ${i % 3 === 0 ? "many" : "several"}`,
   attributes: {
     service: ["a", "b", ""][i % 3]!,
@@ -109,6 +109,16 @@ describe("statistics answer, without reading a column,", () => {
       "a filter on the field that is grouped by",
       { groupBy: [level], steps: filterSteps({ kind: "not", of: equals(level, "info") }) },
       (row) => (row.level.toLowerCase() === "info" ? undefined : `${row.level.toLowerCase()}|0`),
+    ],
+    [
+      "a filter on the ranges of the levels that are grouped by",
+      { groupBy: [level], steps: filterSteps(equals({ kind: "level", asRange: true }, "warn")) },
+      (row) => (["warn", "40"].includes(row.level) ? `${row.level}|0` : undefined),
+    ],
+    [
+      "ranges of levels",
+      { groupBy: [{ kind: "level", asRange: true }] },
+      (row) => `${{ warn: "warn", "40": "warn", Error: "error" }[row.level] ?? "info"}|0`,
     ],
     [
       "a filter on one other field",

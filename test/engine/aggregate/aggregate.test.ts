@@ -12,7 +12,7 @@ import {
   textAt,
 } from "../../../engine/index.ts";
 import { fieldText, runSteps } from "../../query/naive.ts";
-import { arbitraryField, arbitrarySteps } from "../arbitrary.ts";
+import { arbitraryComparedField, arbitrarySteps } from "../arbitrary.ts";
 import {
   arbitraryRange,
   type Dataset,
@@ -62,7 +62,7 @@ describe(`random aggregations over random rows (SVC_SEED=${seed})`, () => {
 
 function arbitraryQuery(set: Dataset): fc.Arbitrary<AggregateQuery> {
   const groupBy = fc.oneof(
-    fc.array(arbitraryField, { maxLength: 3 }),
+    fc.array(arbitraryComparedField, { maxLength: 3 }),
     fc.constantFrom<Field[]>([], [{ kind: "level" }], [{ kind: "attribute", key: "service.name" }]),
   );
   const aggregates = fc.oneof(

@@ -37,7 +37,10 @@ function passes(filter: Filter, row: Row): boolean {
 }
 
 function textOf({ field }: Extract<Filter, { kind: "equals" | "matches" }>, row: Row): string {
-  if (field.kind === "level") return row.level.toLowerCase();
+  if (field.kind === "level") {
+    const lower = row.level.toLowerCase();
+    return field.asRange === true && lower === "err" ? "error" : lower;
+  }
   return field.kind === "attribute" ? (row.attributes[field.key] ?? "") : "";
 }
 

@@ -76,6 +76,14 @@ test.each([
     [only("log_level", "error")],
     lost("logs"),
   ],
+  ["a level is of its range", 'count(logs{log_level="ERR"})', [only("log_level", "error")], "read"],
+  ["a range has that level", 'count(logs{log_level="error"})', [only("log_level", "err")], "read"],
+  [
+    "the rule is for levels of another range",
+    'count(logs{log_level="err"})',
+    [only("log_level", "warn")],
+    lost("logs"),
+  ],
   ["what is extracted is another attribute", 'count(logs | json | service.name="mail")', [carts], "read"],
 ] as const)("%s", async (_, query, rules, expected) => {
   expect(await reading(query, rules)).toBe(expected);

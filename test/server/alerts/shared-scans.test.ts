@@ -11,7 +11,7 @@ import { Metrics } from "../../../server/metrics/metrics.ts";
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const startMs = Date.UTC(2026, 0, 10, 12);
 const services = Array.from({ length: 12 }, (_, i) => `s${i}`);
-const levels = ["error", "WARN", "info", ""];
+const levels = ["error", "ERR", "WARN", "info", ""];
 
 let dir: string;
 let store: Store;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
-import { call, lines } from "../running.ts";
+import { call, lines, search } from "../running.ts";
 import { dir, rows, server, svc } from "./command-setting.ts";
 import { runSvc, startSvc } from "./program.ts";
 
@@ -46,6 +46,58 @@ describe("svc ingest", () => {
       ),
     );
     expect(await count()).toBe(10_000);
+  });
+
+  test("what a file holds is recognised and said, and spans among logs are refused with the right command", async () => {
+    const pino = { level: 50, time: 1_769_676_121_007, pid: 1, hostname: "h", msg: "boom" };
+    const span = {
+      traceId: "a".repeat(32),
+      spanId: "b".repeat(16),
+      startTimeUnixNano: "1769676121007000000",
+    };
+    const files = [
+      write("pino.log", lines([pino])),
+      write("app.log", "2026-01-29 08:42:01,100 ERROR [main] boom\n\tat a.b(C.java:1)\n"),
+      write("spans.log", lines([span])),
+    ];
+    const { code, out } = await svc("ingest", ...files);
+    expect(code).toBe(1);
+    const said = out.split("\n").map((line) => line.replace(/ in [\d.]+ s .*/, ""));
+    expect(said).toEqual([
+      'pino.log: recognised as pino: time from "time" (ms), level from "level", message from "msg"',
+      "pino.log: 1 rows taken, 0 refused",
+      "app.log: recognised as text with dates",
+      "app.log: 1 rows taken, 0 refused",
+      "spans.log: 0 rows taken, 1 refused",
+      "  line 1: startTimeUnixNano belongs to a span: spans go to POST /api/v1/ingest/spans (svc ingest --signal spans)",
+      "",
+    ]);
+    const { json } = await search(server, {
+      query: '{log_level="error"}',
+      startTime: 1_769_676_121_000,
+      endTime: 1_769_676_122_000,
+    });
+    expect(json.logs).toMatchObject([
+      { timestamp: 1_769_676_121_100, log_level: "ERROR" },
+      { timestamp: 1_769_676_121_007, log_level: "50", message: "boom" },
+    ]);
+  });
+
+  test("fields that the user names", async () => {
+    const row = { at: { when: 1_769_676_121 }, sev: "ERR", words: "named", msg: "another" };
+    const file = write("own.log", lines([row]));
+    const names = ["--time-field", "at.when", "--level-field", "sev", "--message-field", "words"];
+    const { code, out } = await svc("ingest", ...names, file);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining('time from "at.when" (s), level from "sev", message from "words"'),
+    ]);
+    const { json } = await search(server, { query: '"named"', startTime: 0, endTime: 1_769_676_122_000 });
+    expect(json.logs).toMatchObject([
+      { timestamp: 1_769_676_121_000, log_level: "ERR", message: "named", attributes: { msg: "another" } },
+    ]);
+    const wrong = await svc("ingest", "--signal", "spans", "--time-field", "x", file);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("--time-field")]);
   });
 
   test("rows of the signal that is named", async () => {
@@ -133,7 +185,7 @@ describe("svc ingest", () => {
   });
 
   test("a file in which nothing is good is told from a server that fails", async () => {
-    const { code, out } = await svc("ingest", write("worse", "a\nb\n".repeat(20)));
+    const { code, out } = await svc("ingest", write("worse", "{a\n{b\n".repeat(20)));
     expect(code).toBe(1);
     expect(out).toContain("worse: 0 rows taken, 40 refused");
     expect(out).toMatch(/\n {2}line 10: .*\n {2}and 30 more\n$/);

@@ -51,7 +51,8 @@ function ruleName(signal: string): string {
 function matches(row: Row, expressions: readonly { key: string; values: string[] }[]): boolean {
   return expressions.every(({ key, values }) => {
     if (row.signal === "logs" && key === "log_level") {
-      return values.some((value) => value.toLowerCase() === row.level.toLowerCase());
+      const names = row.level === "ERR" ? ["err", "error"] : [row.level.toLowerCase()];
+      return values.some((value) => names.includes(value.toLowerCase()));
     }
     return values.includes(row.attributes[key] ?? "");
   });
@@ -78,7 +79,7 @@ export function randomRow(random: Random, signal = oneOf(signals, random)): Row 
     );
   }
   if (random() < 0.5) attributes.team = oneOf(["one", "two"], random);
-  return { signal, level: oneOf(["info", "ERROR", ""], random), attributes };
+  return { signal, level: oneOf(["info", "ERROR", "ERR", ""], random), attributes };
 }
 
 export function randomRule(random: Random): Rule {

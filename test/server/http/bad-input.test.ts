@@ -12,6 +12,8 @@ afterAll(() => server.stop());
 
 const good = { query: "", startTime: 0, endTime: 1 };
 const time = "an integer, Unix time in milliseconds";
+const rowTime =
+  "a time: RFC 3339, or Unix time since 1973 in seconds, milliseconds, microseconds or nanoseconds";
 const query = "a string, svcQL or search terms";
 
 /** Name, body (text as it is, else JSON), status, the whole error. */
@@ -190,10 +192,10 @@ const rows: [string, string | Uint8Array, string][] = [
   ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not valid UTF-8"],
   ["attributes text", '{"attributes":"a=b"}', 'attributes must be a JSON object, got "a=b"'],
   ["attributes an array", '{"attributes":[]}', "attributes must be a JSON object, got an array"],
-  ["timestamp text", '{"timestamp":"today"}', `timestamp must be ${time}, got "today"`],
-  ["timestamp fractional", '{"timestamp":1.5}', `timestamp must be ${time}, got 1.5`],
-  ["timestamp beyond numbers", '{"timestamp":1e999}', `timestamp must be ${time}, got Infinity`],
-  ["timestamp an object", '{"timestamp":{}}', `timestamp must be ${time}, got an object`],
+  ["timestamp text", '{"timestamp":"today"}', `timestamp must be ${rowTime}, got "today"`],
+  ["timestamp fractional", '{"timestamp":1.5}', `timestamp must be ${rowTime}, got 1.5`],
+  ["timestamp beyond numbers", '{"timestamp":1e999}', `timestamp must be ${rowTime}, got Infinity`],
+  ["timestamp an object", '{"timestamp":{}}', `timestamp must be ${rowTime}, got an object`],
   [
     "timeUnixNano fractional",
     '{"timeUnixNano":"1.5"}',
@@ -206,7 +208,7 @@ const rows: [string, string | Uint8Array, string][] = [
   [
     "more digits than any time",
     `{"timestamp":${"9".repeat(400)}}`,
-    `timestamp must be ${time}, got Infinity`,
+    `timestamp must be ${rowTime}, got Infinity`,
   ],
   ["nanoseconds of the year 3000", `{"timeUnixNano":"${Date.UTC(3000, 0)}000000"}`, late],
   [

@@ -12,7 +12,7 @@ export const textsOfKey: Readonly<Record<string, readonly string[]>> = {
   environment: [...clusters, "production"],
   "k8s.cluster.name": clusters,
   "attributes.environment": ["main", "own"],
-  log_level: ["info", "INFO", "error", "warn"],
+  log_level: ["info", "INFO", "error", "warn", "ERR"],
   message: ["order 4711 paid", "connection refused", "größer", "", "a\nb"],
   body: ["order 4711 paid", "gone"],
   name: ["GET /cart", "POST /pay"],
@@ -115,7 +115,11 @@ function textOf(
 }
 
 function naiveMatch({ text, ignoresCase }: Text, operator: "In" | "RegexIn", value: string): boolean {
-  if (operator === "In") return ignoresCase ? text.toLowerCase() === value.toLowerCase() : text === value;
+  if (operator === "In" && ignoresCase) {
+    // The name of a range stands for all levels in it.
+    return [text, text === "ERR" ? "error" : text].some((each) => each.toLowerCase() === value.toLowerCase());
+  }
+  if (operator === "In") return text === value;
   const [, pattern] = patterns.find(([re2]) => re2 === value)!;
   return new RegExp(pattern.source, ignoresCase ? "i" : pattern.flags).test(text);
 }

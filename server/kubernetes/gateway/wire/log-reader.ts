@@ -1,7 +1,8 @@
 /** Reads the fields of log records that rules test. */
 
+import { severityRanges } from "../../../../engine/index.ts";
 import { isZero } from "../../../ingest/otlp/log-record.ts";
-import { severityIndex, severityNames } from "../../../ingest/otlp/severity.ts";
+import { severityIndex } from "../../../ingest/otlp/severity.ts";
 import type { RecordReader, WireReaders } from "./record-reader.ts";
 
 const childTag = 0x12;
@@ -37,7 +38,7 @@ export class LogReader implements RecordReader {
     this.#spanId = fields.findAttribute("span_id");
     this.#eventName = fields.findAttribute("event.name");
     this.#severityEnds = [buffer.at];
-    for (const name of severityNames) {
+    for (const name of severityRanges) {
       buffer.write(name);
       this.#severityEnds.push(buffer.at);
     }

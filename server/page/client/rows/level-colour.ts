@@ -1,12 +1,16 @@
-/** The colours of levels, by the names that senders give them. */
+/** The colours of levels, which are those of their severity ranges (query/README.md, Levels), and of words like them. */
 
 const levelGroups: readonly { pattern: RegExp; colour: string; rank: number }[] = [
-  { pattern: /^(fatal|critical|crit|emerg|alert|panic)/, colour: "--level-fatal", rank: 0 },
-  { pattern: /^(error|err|severe)/, colour: "--level-error", rank: 1 },
-  { pattern: /^warn/, colour: "--level-warn", rank: 2 },
-  { pattern: /^(info|notice)/, colour: "--level-info", rank: 3 },
-  { pattern: /^debug/, colour: "--level-debug", rank: 4 },
-  { pattern: /^trace/, colour: "--level-trace", rank: 5 },
+  { pattern: /^(?:fatal|crit|emerg|alert|d?panic)|^(?:ftl|f|60|[0-2])$/, colour: "--level-fatal", rank: 0 },
+  { pattern: /^(?:err|eror|severe)|^(?:e|50|3)$/, colour: "--level-error", rank: 1 },
+  { pattern: /^(?:warn|wrn)|^(?:w|40|4)$/, colour: "--level-warn", rank: 2 },
+  { pattern: /^(?:inf|notice|success)|^(?:i|30|[56])$/, colour: "--level-info", rank: 3 },
+  {
+    pattern: /^(?:debug|dbg|finer?$|config|verbose|vrb|http)|^(?:d|20|7)$/,
+    colour: "--level-debug",
+    rank: 4,
+  },
+  { pattern: /^(?:trace|trc|finest|silly)|^(?:t|10)$/, colour: "--level-trace", rank: 5 },
 ];
 const unknown = { colour: "--level-none", rank: 6 };
 

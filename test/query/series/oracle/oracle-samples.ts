@@ -1,20 +1,10 @@
 /** Random samples of a few metrics, from a seed. No sample lies on a whole tenth of a second, where windows may end. */
 import type { Sample } from "../../../../engine/index.ts";
+import { Random } from "../../../../fixtures/random.ts";
 
 export const dataStartMs = Date.UTC(2025, 10, 19, 12);
 export const queriesStartMs = dataStartMs + 75 * 60_000;
 const dataEndMs = queriesStartMs + 60 * 60_000;
-
-/** A generator of numbers from 0 to 1 (mulberry32). */
-export function makeRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface OracleMetric {
   name: string;
@@ -63,7 +53,8 @@ const metrics: OracleMetric[] = [
 ];
 
 export function makeSamples(seed: number): Sample[] {
-  const random = makeRandom(seed);
+  const source = new Random(seed);
+  const random = () => source.next() / 2 ** 32;
   return metrics.flatMap(({ name, type, everyMs, fromMs, toMs, labels, next }) =>
     labels.flatMap((own): Sample[] => {
       const samples: Sample[] = [];

@@ -104,7 +104,7 @@ function isJson(text: string): boolean {
 }
 
 const makeReader = (body: Buffer, builder: BatchBuilder) =>
-  new JsonLines(body, builder, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimedRows: 0 }));
+  new JsonLines(body, builder, (scanner) => new LogForm(scanner, { arrivalMs, untimedRows: 0, builder }));
 
 describe("rows of the usual shape take the fast reader", () => {
   test.each([

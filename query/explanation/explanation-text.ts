@@ -1,35 +1,16 @@
+/** The text of an explanation for people. */
+
 import type { Aggregation, ConditionStatistics, Extractor, Field, Filter, Step } from "../../engine/index.ts";
-import type { SampleScan, Scan, ScanRead } from "./scan.ts";
-import type { Constant, Fold, KeptLabels, PointFunction, SeriesPlan, WindowFunction } from "./series-plan.ts";
-
-/** A plan, what its scans read and what its nodes led to: the field `explain` of an answer over HTTP. */
-export interface Explanation {
-  /** Absent for a search, which returns rows. */
-  series?: SeriesPlan;
-  /**
-   * One for each node of `series` but its numbers: a node, then what it is calculated from. Null where it was not needed.
-   */
-  nodes?: (NodeResult | null)[];
-  reads: ScanRead[];
-  scans: Scan[];
-}
-
-/** What a node of a plan led to. */
-export interface NodeResult {
-  series: number;
-  points: number;
-  /** Until its result was there, with the time of all nodes below it. */
-  milliseconds: number;
-}
-
-/** The results of all nodes, in the order of `Explanation`. */
-export function listNodes(
-  plan: SeriesPlan | Constant,
-  results: ReadonlyMap<SeriesPlan, NodeResult>,
-): (NodeResult | null)[] {
-  if (plan.kind === "number") return [];
-  return [results.get(plan) ?? null, ...inputsOf(plan).flatMap((input) => listNodes(input, results))];
-}
+import type { SampleScan, Scan, ScanRead } from "../plan/scan.ts";
+import type {
+  Constant,
+  Fold,
+  KeptLabels,
+  PointFunction,
+  SeriesPlan,
+  WindowFunction,
+} from "../plan/series-plan.ts";
+import { type Explanation, inputsOf, type NodeResult } from "./explanation.ts";
 
 /** The text of an explanation for people: the tree of the series, then each scan with its steps and its reads. */
 export function printExplanation({ series, nodes = [], scans, reads }: Explanation): string {
@@ -69,11 +50,6 @@ function drawTree(
     drawTree(input, `${indent}${isLast ? "   " : "│  "}`, i === inputs.length - 1, scans),
   );
   return [{ text, isNumber: plan.kind === "number" }, ...below];
-}
-
-function inputsOf(plan: SeriesPlan | Constant): (SeriesPlan | Constant)[] {
-  if (plan.kind === "calculation") return [plan.left, plan.right];
-  return "of" in plan ? [plan.of] : [];
 }
 
 function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string {
@@ -232,6 +208,7 @@ function printFilter(filter: Filter, isNegated = false): string {
 }
 
 function printField(field: Field): string {
+  if (field.kind === "level" && field.asRange === true) return "level range";
   return field.kind === "attribute" ? field.key : field.kind;
 }
 
