@@ -120,7 +120,8 @@ export function labelValue(label: string, row: LogRow): string | undefined {
   return Object.hasOwn(row.attributes, key) ? row.attributes[key] : undefined;
 }
 
-function isSameText(label: string, text: string, expected: string): boolean {
+/** Whether a label's text is the one that a query asks for. */
+export function isSameText(label: string, text: string, expected: string): boolean {
   if (label !== "log_level") return text === expected;
   return [text, rangeOf(text)].includes(expected.toLowerCase());
 }
