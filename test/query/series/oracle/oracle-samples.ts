@@ -6,7 +6,7 @@ export const queriesStartMs = dataStartMs + 75 * 60_000;
 const dataEndMs = queriesStartMs + 60 * 60_000;
 
 /** A generator of numbers from 0 to 1 (mulberry32). */
-export function makeRandom(seed: number): () => number {
+function makeRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
