@@ -16,7 +16,7 @@ export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
-export type { MetricType, Sample } from "./model/sample.ts";
+export { isCounterName, type MetricType, type Sample } from "./model/sample.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
 export {
   openState,
