@@ -16,7 +16,7 @@ export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
-export type { MetricType, Sample } from "./model/sample.ts";
+export { isCounterName, type MetricType, type Sample } from "./model/sample.ts";
 export { isSeverityRange, severityRangeOf, severityRanges } from "./model/severity.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
 export {
@@ -81,4 +81,5 @@ export type {
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
 export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
+export { parseQuantity, type Quantity } from "./vector/quantity.ts";
 export { type TextVector, textAt, toTextVector } from "./vector/text.ts";

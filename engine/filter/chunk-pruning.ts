@@ -101,7 +101,8 @@ function matchListedValues(filter: LeafFilter, column: ColumnHeader, rows: numbe
 /** A column with bounds has only numbers, and its bounds are among its values. */
 function isOutOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean {
   if (filter.kind !== "compares" || min === undefined || max === undefined) return false;
-  const { op, number } = filter;
+  const { op, number, unit } = filter;
+  if (unit !== undefined) return true;
   return !compareNumbers(min, op, number) && !compareNumbers(max, op, number);
 }
 

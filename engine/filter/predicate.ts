@@ -4,6 +4,7 @@ import type { Field, Filter } from "../plan/filter.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { foldCase } from "../vector/case-folding.ts";
 import { parseDecimal } from "../vector/number.ts";
+import { parseQuantity, type Quantity } from "../vector/quantity.ts";
 
 /** A filter over one field. */
 export type LeafFilter = Extract<Filter, { field: unknown }>;
@@ -72,12 +73,23 @@ function compileTextTest(filter: LeafFilter): ValueTest {
       const pattern = compilePattern(filter.pattern, { whole: filter.whole });
       return (value = "") => pattern.test(value);
     }
-    case "compares":
+    case "compares": {
+      const { op, number: bound, unit } = filter;
+      const parse = unit === undefined ? parseDecimal : makeQuantityReader(unit);
       return (value) => {
-        const number = value === undefined ? undefined : parseDecimal(value);
-        return number !== undefined && compareNumbers(number, filter.op, filter.number);
+        const number = value === undefined ? undefined : parse(value);
+        return number !== undefined && compareNumbers(number, op, bound);
       };
+    }
   }
+}
+
+/** Returns a function that reads quantities of a unit, and nothing else. */
+function makeQuantityReader(unit: Quantity["unit"]): (text: string) => number | undefined {
+  return (text) => {
+    const quantity = parseQuantity(text);
+    return quantity?.unit === unit ? quantity.number : undefined;
+  };
 }
 
 export function compareNumbers(left: number, op: ">" | ">=" | "<" | "<=", right: number): boolean {

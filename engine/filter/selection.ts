@@ -106,7 +106,7 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
         compileTextFilter(filter, column, scope) ?? filterValues(column, compileValueTest(filter), checkpoint)
       );
     case "number":
-      if (filter.kind !== "compares") break;
+      if (filter.kind !== "compares" || filter.unit !== undefined) break;
       return compileNumberFilter(column, filter.op, filter.number, view.heap);
     case "hex":
       if (filter.kind !== "equals" || filter.value === "") break;

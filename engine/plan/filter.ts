@@ -1,5 +1,7 @@
 /** Filters and extractors of a query as plain data, which is structured-cloned to the scan threads. */
 
+import type { Quantity } from "../vector/quantity.ts";
+
 /**
  * A field of a row. Filters and groups compare its text: of a level the level in lower case, of a time its whole
  * milliseconds since the epoch, of a template the id of the message's template (16 hexadecimal digits, see FORMAT.md).
@@ -27,8 +29,11 @@ export type Filter =
   | { kind: "equals"; field: Field; value: string }
   /** The row has the field, which may be empty. */
   | { kind: "present"; field: Field }
-  /** The field's text is a number in decimal notation, and `field op number` holds. */
-  | { kind: "compares"; field: Field; op: CompareOp; number: number }
+  /**
+   * The field's text is a number in decimal notation, and `field op number` holds. With a unit the text is a quantity of
+   * that unit, which is compared in it.
+   */
+  | { kind: "compares"; field: Field; op: CompareOp; number: number; unit?: Quantity["unit"] }
   /** The field's text contains `text`; a field that a row lacks has the text "". */
   | { kind: "contains"; field: Field; text: string; ignoreCase: boolean }
   /**

@@ -31,7 +31,9 @@ export class SingleSeriesPoints {
 
   /** Adds the one value that a group has in a bucket. Throws Failure "limit" where there are too many points. */
   add(group: number, bucket: number, value: number): void {
-    this.#values[0]![this.#addPoint(group, bucket)] = this.#aggregateOne(value);
+    // The vectors may be replaced as they grow, so the place comes first.
+    const at = this.#addPoint(group, bucket);
+    this.#values[0]![at] = this.#aggregateOne(value);
   }
 
   /** Adds the statistics that a group has in a bucket. Throws Failure "limit" where there are too many points. */

@@ -65,7 +65,7 @@ function kindOfToken({ tokenType, image }: IToken): PieceKind {
   if (name === "MetricName" && signals.has(image)) return "signal";
   if (name === "LabelName" || name === "MetricName" || /Variable$/.test(name)) return "name";
   if (name === "String" || name === "CaselessString" || name === "UnclosedString") return "string";
-  if (name === "Number" || /Duration$/.test(name)) return "number";
+  if (name === "Number" || name === "Quantity" || /Duration$/.test(name)) return "number";
   if (name === "Offset") return "keyword";
   if (name === "BadNumber" || name === "Unknown") return "invalid";
   return /^[()[\]{},]$/.test(image) ? "bracket" : keywords.has(image) ? "keyword" : "operator";

@@ -197,7 +197,7 @@ function printFilter(filter: Filter, isNegated = false): string {
     case "present":
       return `${printField(filter.field)} is ${not}there`;
     case "compares":
-      return `${printField(filter.field)} ${not}${filter.op} ${filter.number}`;
+      return `${printField(filter.field)} ${not}${filter.op} ${filter.number}${filter.unit ?? ""}`;
     case "contains": {
       const how = filter.ignoreCase ? " in any case" : "";
       return `${printField(filter.field)} ${isNegated ? "lacks" : "has"} ${JSON.stringify(filter.text)}${how}`;

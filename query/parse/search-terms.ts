@@ -3,7 +3,7 @@ import type { TextSpan } from "../text/query-error.ts";
 import { refuse, type Source } from "../text/source.ts";
 import { makeLabel } from "../tree/label.ts";
 import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
-import { parseNumber } from "../tree/number-literal.ts";
+import { isQuantity, parseNumber } from "../tree/number-literal.ts";
 import {
   makePhrase,
   makePrefix,
@@ -283,6 +283,7 @@ function endOfBalanced(word: string): number {
 /** Returns whether an unquoted text after an operator is a value. In `a==b`, `x=>y` and `http://…` it is not. */
 function isValue(text: string, operator: MatcherOperator | ":"): boolean {
   if (operator === ":") return !/^(?:[:\\]|\/\/)/.test(text);
-  if (operator.startsWith(">") || operator.startsWith("<")) return parseNumber(text) !== undefined;
+  if (operator.startsWith(">") || operator.startsWith("<"))
+    return parseNumber(text) !== undefined || isQuantity(text);
   return !/^[=>]/.test(text);
 }

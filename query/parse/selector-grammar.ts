@@ -84,7 +84,13 @@ export class SelectorGrammar extends CstParser {
         {
           ALT: () => {
             this.OPTION(() => this.CONSUME(token.Minus));
-            this.CONSUME(token.NumberToken, { ERR_MSG: expected.number });
+            this.OR2({
+              DEF: [
+                { ALT: () => this.CONSUME(token.NumberToken) },
+                { ALT: () => this.CONSUME(token.QuantityToken) },
+              ],
+              ERR_MSG: expected.number,
+            });
           },
         },
       ],

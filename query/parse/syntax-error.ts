@@ -3,7 +3,7 @@ import { aggregations, functionNames, stageKeywords } from "../text/keywords.ts"
 import { QueryError, type TextSpan } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
-import { BadNumber, LeftParen, Pipe, spanOfToken, UnclosedString } from "../text/tokens.ts";
+import { BadNumber, LeftParen, Pipe, QuantityToken, spanOfToken, UnclosedString } from "../text/tokens.ts";
 import { findFunctionHint } from "./dialect-hints.ts";
 import { findHint, type SyntaxErrorContext } from "./syntax-hint.ts";
 
@@ -61,8 +61,9 @@ function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
   }
   if (actual === undefined) return undefined;
   if (actual.tokenType === UnclosedString) return makeUnclosedQuoteError(actual, source);
-  if (actual.tokenType === BadNumber && rule !== "duration") {
-    const problem = `\`${toShortPrintable(actual.image)}\` is not a number: numbers are decimal and have no unit`;
+  if ((actual.tokenType === BadNumber || actual.tokenType === QuantityToken) && rule !== "duration") {
+    const shape = rule === "value" ? "decimal, such as 20, 20ms or 1.5KiB" : "decimal and have no unit";
+    const problem = `\`${toShortPrintable(actual.image)}\` is not a number: numbers are ${shape}`;
     return new QueryError(problem, { text: source.text, span: spanOfToken(actual) });
   }
   const isCalled = tokenMatcher(actual, LeftParen) && previous?.tokenType.name === "MetricName";

@@ -285,7 +285,7 @@ export class TreeVisitor {
   }
 
   value(cst: CstNode): StringLiteral | NumberLiteral {
-    const [number] = tokensOf(cst, "Number");
+    const number = tokensOf(cst, "Number")[0] ?? tokensOf(cst, "Quantity")[0];
     if (number === undefined) return this.#readString(firstTokenOf(cst));
     const [minus] = tokensOf(cst, "Minus");
     if (minus === undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);

@@ -1,4 +1,11 @@
-import { type CompareOp, type Field, type Filter, severityRanges } from "../../engine/index.ts";
+import {
+  type CompareOp,
+  type Field,
+  type Filter,
+  parseQuantity,
+  type Quantity,
+  severityRanges,
+} from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
 import type { Matcher } from "../tree/matcher.ts";
 import { parseNumber } from "../tree/number-literal.ts";
@@ -65,10 +72,29 @@ function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   return joinWithOr([filter, ...ranges.map((range) => makeEqualsFilter(field, range))]);
 }
 
+/** The filter of a comparison with a unit. The duration of a span is stored as a number of milliseconds. */
+function compareQuantity(
+  field: Field,
+  op: CompareOp,
+  { unit, number }: Quantity,
+  node: Matcher,
+  context: PlanContext,
+): Filter {
+  const isOfSpan = context.signal === "traces" && field.kind === "attribute" && field.key === "duration_ms";
+  if (isOfSpan && unit === "ns") return { kind: "compares", field, op, number: number / 1e6 };
+  if (field.kind === "time" || isOfSpan) {
+    const what = isOfSpan ? "a duration, not bytes" : "milliseconds since the epoch, without a unit";
+    return refuse(context.source, node.value, `${resolveLabel(node.label, context)} is ${what}`);
+  }
+  return { kind: "compares", field, op, number, unit };
+}
+
 function planNumericComparison(field: Field, op: CompareOp, node: Matcher, context: PlanContext): Filter {
   const text = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   const number = parseNumber(text);
   if (number !== undefined) return { kind: "compares", field, op, number };
-  const problem = `${op} compares with a number in decimal notation, not with ${JSON.stringify(text)}`;
+  const quantity = parseQuantity(text);
+  if (quantity !== undefined) return compareQuantity(field, op, quantity, node, context);
+  const problem = `${op} compares with a number such as 20, 20ms or 1.5KiB, not with ${JSON.stringify(text)}`;
   return refuse(context.source, node.value, problem);
 }

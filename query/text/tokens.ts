@@ -90,7 +90,15 @@ export const NumberToken = createToken({
   label: "a number",
   pattern: /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.])/,
 });
-/** A text that begins like a number but is not one: `20ms`, `0x10`, `1.2.3`. */
+const amount = /(?:\d+(?:\.\d*)?|\.\d+)/.source;
+const units = { time: "ns|us|µs|μs|ms|[smhdwy]", bytes: "[kKmMgGtTpPeE]?[bB]|[kKmMgGtTpPeE]i[bB]?" };
+/** A number with a unit of time or of bytes: `20ms`, `1h30m`, `1.5KiB`. */
+export const quantityPattern = new RegExp(`(?:(?:${amount}(?:${units.time}))+|${amount}(?:${units.bytes}))`);
+export const QuantityToken = createToken({
+  ...{ name: "Quantity", label: "a number with a unit" },
+  pattern: new RegExp(`${quantityPattern.source}(?![A-Za-z0-9_.])`),
+});
+/** A text that begins like a number but is not one: `20x`, `0x10`, `1.2.3`. */
 export const BadNumber = createToken({ name: "BadNumber", pattern: /\.?\d[A-Za-z0-9_.]*/ });
 export const Variable = createToken({
   name: "Variable",
@@ -160,7 +168,15 @@ const comment = createToken({ name: "Comment", pattern: /#[^\n]*/, group: Lexer.
 /** Any character that begins no other token. No rule of the grammar takes it, so the parser stops at it. */
 const unknown = createToken({ name: "Unknown", pattern: /[\ud800-\udbff][\udc00-\udfff]|./ });
 
-const literals = [CaselessString, StringToken, UnclosedString, NumberToken, BadNumber, Variable];
+const literals = [
+  CaselessString,
+  StringToken,
+  UnclosedString,
+  NumberToken,
+  QuantityToken,
+  BadNumber,
+  Variable,
+];
 const comparisons = [NotEqual, NotMatch, Match, EqualEqual, Equal, GreaterEqual, LessEqual, Greater, Less];
 const arithmetic = [Plus, Minus, Times, Over, Modulo, Power];
 const signs = [PipeEqual, PipeMatch, ...comparisons, ...arithmetic, Comma, LeftBrace];

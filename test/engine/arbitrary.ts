@@ -174,6 +174,13 @@ export function arbitrarySteps(rows: readonly LogRow[]): fc.Arbitrary<Step[]> {
       ),
     }),
     fc.record({
+      kind: fc.constant("compares" as const),
+      field: arbitraryField,
+      op: fc.constantFrom(">", ">=", "<", "<=" as const),
+      number: fc.constantFrom(0, 20e6, 1536, 9e10),
+      unit: fc.constantFrom("ns" as const, "bytes" as const),
+    }),
+    fc.record({
       kind: fc.constant("contains" as const),
       field: arbitraryComparedField,
       text,

@@ -7,6 +7,7 @@ import { RE2JS } from "re2js";
 import type { LogRow, PatternPart } from "../../engine/index.ts";
 import type { Expression, SearchTerms } from "../../query/index.ts";
 import { rangeOf, runSteps } from "./naive.ts";
+import { compareQuantities } from "./naive-quantity.ts";
 import { templateId } from "./templates.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
@@ -102,7 +103,10 @@ function isMatcherMet(matcher: Matcher, row: LogRow): boolean {
     case "!~":
       return !isRegexpMatch(label, text, expected);
     default:
-      return isNumber(text) && compare(Number(text), matcher.operator, Number(expected));
+      return (
+        compareQuantities(text, matcher.operator, expected) ??
+        (isNumber(text) && compare(Number(text), matcher.operator, Number(expected)))
+      );
   }
 }
 

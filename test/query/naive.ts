@@ -4,6 +4,7 @@
  */
 import { RE2JS } from "re2js";
 import type { Extractor, Field, Filter, LogRow, PatternPart, Step } from "../../engine/index.ts";
+import { quantityOf } from "./naive-quantity.ts";
 import { templateId } from "./templates.ts";
 
 /**
@@ -65,6 +66,7 @@ export function fieldText(field: Field, row: LogRow, attributes: Attributes): st
   }
 }
 
+const decimalOf = (text: string) => (decimal.test(text) ? Number(text) : undefined);
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 function isPassing(filter: Filter, row: LogRow, attributes: Attributes): boolean {
@@ -99,8 +101,8 @@ function isTrueFor(filter: Extract<Filter, { field: Field }>, text: string): boo
       return filter.whole ? matcher.matches() : matcher.find();
     }
     case "compares": {
-      if (!decimal.test(text)) return false;
-      const number = Number(text);
+      const number = filter.unit === undefined ? decimalOf(text) : quantityOf(text, filter.unit);
+      if (number === undefined) return false;
       if (filter.op === ">") return number > filter.number;
       if (filter.op === ">=") return number >= filter.number;
       return filter.op === "<" ? number < filter.number : number <= filter.number;

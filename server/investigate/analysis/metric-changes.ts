@@ -1,6 +1,6 @@
 /** Metrics of pods and nodes, of any name, that differ from what is usual. */
 
-import type { MetricName, QueryLimits } from "../../../engine/index.ts";
+import { isCounterName, type MetricName, type QueryLimits } from "../../../engine/index.ts";
 import { queryTimeseries, type Series } from "../../../query/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import { deviationByQuartiles, quantileOf, sorted } from "./statistics.ts";
@@ -56,7 +56,9 @@ function classOf({ name }: Pick<MetricName, "name">): MetricClass {
   return /memory|working_set|rss|heap|_gc_|gc\.|swap/i.test(name) ? "memory" : "other";
 }
 
-const isCounter = ({ name, type }: MetricName) => type === "counter" || /_total$/.test(name);
+/** As queries read it: by its declared type, and where none was declared by its name. */
+const isCounter = ({ name, type }: MetricName) =>
+  type === "counter" || type === "delta" || (type === "unknown" && isCounterName(name));
 /** Parts of histograms and summaries, and what tells nothing about load. */
 const isLookedAt = ({ name }: MetricName) => !/_bucket$|_info$|_created$|_timestamp/.test(name);
 const importance = { cpu: 0, memory: 1, other: 2 };

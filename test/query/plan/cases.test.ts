@@ -124,7 +124,7 @@ describe("variables", () => {
 
   test("with a value that is no number are refused where a number is expected", () => {
     expect(() => planLogs("logs{a > $label}", { variables })).toThrow(
-      '> compares with a number in decimal notation, not with "http.status_code"',
+      '> compares with a number such as 20, 20ms or 1.5KiB, not with "http.status_code"',
     );
   });
 });

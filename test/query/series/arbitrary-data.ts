@@ -17,6 +17,8 @@ const line = fc.constantFrom(
   "GET /pay 502",
   "connection refused",
   "took=250 path=/a status=500",
+  "took=8 wait=25ms size=1.5KiB",
+  "wait=1.5s500us size=2KB",
   '{"took": 7, "user": {"id": "u1"}, "status": "404"}',
   '{"took": "8.5", "user": {"id": "u2"}}',
   "",

@@ -55,7 +55,15 @@ export const logs = arbitraryStages(
     'status=""',
     'message=~"pay|cart"',
   ]),
-  [...lineFilters, "| json", "| logfmt", '| status >= 400 or service = "db"', "| took > 5"],
+  [
+    ...lineFilters,
+    "| json",
+    "| logfmt",
+    '| status >= 400 or service = "db"',
+    "| took > 5",
+    "| logfmt | wait > 20ms",
+    "| logfmt | size <= 1.5KiB",
+  ],
 );
 export const traces = arbitraryStages(
   arbitraryBraces(oneOf("traces"), [
@@ -63,6 +71,7 @@ export const traces = arbitraryStages(
     'name=~"GET.*|select"',
     "duration_ms>1000",
     "duration_ms<=2",
+    "duration_ms>1.5s",
     'parent_span_id=""',
     'parent_span_id!="*"',
     'status_code!="ok"',

@@ -2,6 +2,7 @@
 import { RE2JS } from "re2js";
 import type { RowSignal } from "../../../../engine/index.ts";
 import type { Expression } from "../../../../query/index.ts";
+import { compareQuantities } from "../../naive-quantity.ts";
 import { evaluateSearch, labelValue } from "../../naive-search.ts";
 import { type NaiveRow, RefusedError } from "./data.ts";
 
@@ -114,8 +115,16 @@ export function isMatcherMet(matcher: MatcherNode, value: string | undefined, is
     case "!~":
       return !isRegexpMatch(expected, text, isSearched);
     default:
-      return isComparisonTrue(parseDecimal(text), matcher.operator, parseDecimal(expected));
+      return (
+        compareQuantities(withUnit(matcher, text), matcher.operator, expected) ??
+        isComparisonTrue(parseDecimal(text), matcher.operator, parseDecimal(expected))
+      );
   }
+}
+
+/** The duration of a span is milliseconds. */
+function withUnit({ label }: MatcherNode, text: string): string {
+  return charactersOf(label.name) === "duration_ms" && parseDecimal(text) !== undefined ? `${text}ms` : text;
 }
 
 function isRegexpMatch(pattern: string, text: string, isSearched: boolean): boolean {
@@ -134,7 +143,11 @@ function isComparisonTrue(left: number | undefined, sign: string, right: number 
 export function checkMatcher(matcher: MatcherNode): void {
   const expected = matcher.value.kind === "number" ? matcher.value.text : charactersOf(matcher.value);
   if (matcher.operator.endsWith("~")) compileOrRefuse(expected, 0);
-  else if (/[<>]/.test(matcher.operator) && parseDecimal(expected) === undefined)
+  else if (
+    /[<>]/.test(matcher.operator) &&
+    parseDecimal(expected) === undefined &&
+    compareQuantities("", ">", expected) === undefined
+  )
     throw new RefusedError("not a number");
 }
 
