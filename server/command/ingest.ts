@@ -65,7 +65,7 @@ const flags = {
 
 export const ingest: Command<typeof flags> = {
   name: "ingest",
-  summary: "sends files of JSON lines to a running server, or stores them itself",
+  summary: "sends files of JSON lines or text to a running server, or stores them itself",
   operands: "FILE…",
   flags,
   details: [

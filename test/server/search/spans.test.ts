@@ -245,12 +245,12 @@ describe("a span that is sent", () => {
   test("is taken once under one key, which is another for logs, and counted by signal", async () => {
     const own = await startServer();
     const key = { "Idempotency-Key": "k" };
-    const send = async (what: string, headers = key as Record<string, string>) =>
-      (await ingest(own, lines([good]), headers, what)).json.duplicate;
+    const send = async (what: string, headers = key as Record<string, string>, row: object = good) =>
+      (await ingest(own, lines([row]), headers, what)).json.duplicate;
     expect([
       await send("spans"),
       await send("spans"),
-      await send("logs"),
+      await send("logs", key, { message: "a log" }),
       await send("spans", {}),
       await send("spans", {}),
     ]).toEqual([false, true, false, false, true]);
