@@ -5,10 +5,10 @@ export const severityRanges = ["trace", "debug", "info", "warn", "error", "fatal
 export type SeverityRange = (typeof severityRanges)[number];
 
 /**
- * In lower case. After the appendix "SeverityNumber example mappings" of OpenTelemetry's logs data model, with the
- * abbreviations of klog, Serilog and zerolog, the numbers of syslog (0 to 7, as journald and GELF write them) and those of
- * pino and bunyan (10 to 60). What stands above "error" is fatal, as in the levels of .NET, Python and logrus, and as the
- * syslog listener stores it.
+ * In lower case. After the appendix "SeverityNumber example mappings" of OpenTelemetry's logs data model, by which syslog's
+ * `crit` and `alert` are errors (18 and 19) and `critical` of .NET and Python is fatal (21); with the abbreviations of
+ * klog, Serilog and zerolog, the numbers of syslog (0 to 7, as journald and GELF write them) and those of pino and bunyan
+ * (10 to 60).
  */
 const spellings: Readonly<Record<SeverityRange, readonly string[]>> = {
   trace: ["trace2", "trace3", "trace4", "trc", "t", "finest", "silly", "10"],
@@ -31,11 +31,11 @@ const spellings: Readonly<Record<SeverityRange, readonly string[]>> = {
     "30",
   ],
   warn: ["warn2", "warn3", "warn4", "wrn", "w", "warning", "4", "40"],
-  error: ["error2", "error3", "error4", "err", "eror", "e", "severe", "3", "50"],
-  fatal: [
-    ...["fatal2", "fatal3", "fatal4", "ftl", "f", "critical", "crit", "alert", "emerg", "emergency"],
-    ...["panic", "dpanic", "0", "1", "2", "60"],
+  error: [
+    ...["error2", "error3", "error4", "err", "eror", "e", "severe", "crit", "alert", "dpanic"],
+    ...["1", "2", "3", "50"],
   ],
+  fatal: ["fatal2", "fatal3", "fatal4", "ftl", "f", "critical", "emerg", "emergency", "panic", "0", "60"],
 };
 
 const rangeOfSpelling: ReadonlyMap<string, SeverityRange> = new Map(

@@ -41,7 +41,7 @@ const ranges: Readonly<Record<string, string>> = {
     error: "error",
     err: "error",
   },
-  ...{ crit: "fatal", notice: "info", "5": "info" },
+  ...{ crit: "error", notice: "info", "5": "info" },
 };
 
 /** The severity range of a level; undefined where it belongs to none. */

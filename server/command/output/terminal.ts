@@ -31,8 +31,8 @@ export function addColour(text: string, colour: Colour | null): string {
 
 export function colourOfLevel(level: string): Colour | null {
   const lower = level.toLowerCase();
-  if (/^(?:fatal|crit|alert|emerg|panic)/.test(lower)) return "magenta";
-  if (/^err/.test(lower)) return "red";
+  if (/^(?:fatal|critical|emerg|panic)/.test(lower)) return "magenta";
+  if (/^(?:err|crit|alert|severe)/.test(lower)) return "red";
   if (/^warn/.test(lower)) return "yellow";
   if (/^(?:info|notice)/.test(lower)) return "green";
   if (/^(?:debug|trace|verbose)/.test(lower)) return "grey";

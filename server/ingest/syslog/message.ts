@@ -4,10 +4,8 @@ import type { LogRow } from "../../../engine/index.ts";
 import { isoNanos } from "../iso-time.ts";
 import type { RowSink } from "../row-sink.ts";
 
-/** Names of the severities by their number, from 0. */
+/** Names of the severities by their number, from 0. They are the levels of the rows. */
 const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
-/** Levels of log rows by the number of the severity. */
-const levels = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
 /** Names of the facilities by their number (RFC 5424, section 6.2.1), as syslog.h calls them. */
 const facilities = [
   ..."kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock".split(" "),
@@ -34,7 +32,7 @@ export function readMessageRow(text: string, sink: RowSink): LogRow {
     attributes["syslog.facility"] = facilities[value >> 3]!;
     attributes["syslog.severity"] = severities[value & 7]!;
   }
-  const level = isPriority ? levels[value & 7]! : "";
+  const level = isPriority ? severities[value & 7]! : "";
   const header = header5424.exec(rest);
   const read =
     header === null ? read3164(rest, attributes, sink.arrivalMs) : read5424(header, rest, attributes);

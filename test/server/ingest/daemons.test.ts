@@ -130,7 +130,7 @@ describe.skipIf(!existsSync(rsyslog))("rsyslog", () => {
     startRsyslog(name, `action(type="omfwd" ${target} ${options})`);
     expect((await foundLines(name)).size).toBe(200);
     const [row] = (await search(server, { query: `logs{service.name="${name}"}`, limit: 1 })).json.logs;
-    expect(row).toMatchObject({ log_level: "warn", attributes: { "syslog.facility": "local3" } });
+    expect(row).toMatchObject({ log_level: "warning", attributes: { "syslog.facility": "local3" } });
   });
 
   // Skipped where the package is missing: `apt-get install rsyslog-elasticsearch`.

@@ -40,7 +40,7 @@ test("RFC 5424 over TCP, with length prefixes, in several packets", async () => 
   expect(rows).toHaveLength(2);
   expect(rows[0]).toEqual({
     timestamp: Date.parse(time),
-    log_level: "info",
+    log_level: "notice",
     message: "An größer event",
     attributes: {
       "syslog.facility": "local4",
@@ -66,7 +66,7 @@ test("RFC 3164 over TCP, line by line; the last line may lack its newline", asyn
   expect(rows.map(({ message }) => message).sort()).toEqual(["'su root' failed", "again"]);
   expect(rows.find(({ message }) => message.startsWith("'su"))).toMatchObject({
     timestamp: at.getTime(),
-    log_level: "fatal",
+    log_level: "crit",
     attributes: { "service.name": "su", "syslog.procid": "77", "syslog.facility": "auth" },
   });
 });

@@ -1,8 +1,8 @@
 /** The colours of levels, which are those of their severity ranges (query/README.md, Levels), and of words like them. */
 
 const levelGroups: readonly { pattern: RegExp; colour: string; rank: number }[] = [
-  { pattern: /^(?:fatal|crit|emerg|alert|d?panic)|^(?:ftl|f|60|[0-2])$/, colour: "--level-fatal", rank: 0 },
-  { pattern: /^(?:err|eror|severe)|^(?:e|50|3)$/, colour: "--level-error", rank: 1 },
+  { pattern: /^(?:fatal|critical|emerg|panic)|^(?:ftl|f|60|0)$/, colour: "--level-fatal", rank: 0 },
+  { pattern: /^(?:err|eror|severe|crit|alert|dpanic)|^(?:e|50|[1-3])$/, colour: "--level-error", rank: 1 },
   { pattern: /^(?:warn|wrn)|^(?:w|40|4)$/, colour: "--level-warn", rank: 2 },
   { pattern: /^(?:inf|notice|success)|^(?:i|30|[56])$/, colour: "--level-info", rank: 3 },
   {

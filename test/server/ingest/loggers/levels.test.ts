@@ -20,7 +20,7 @@ const elastic = (document: Record<string, unknown>) =>
 
 /** What is sent, its content type, the level that comes back, and its range. */
 const sent: readonly [path: string, body: string, type: string, level: string, range: string][] = [
-  ["/v1/logs", otlp({ severityText: "CRIT", body: { stringValue: "1" } }), "json", "CRIT", "fatal"],
+  ["/v1/logs", otlp({ severityText: "CRIT", body: { stringValue: "1" } }), "json", "CRIT", "error"],
   ["/v1/logs", otlp({ severityNumber: 18, body: { stringValue: "2" } }), "json", "error", "error"],
   ["/loki/api/v1/push", loki("3", { detected_level: "err" }), "json", "err", "error"],
   ["/loki/api/v1/push", loki("4", { severity_number: "13" }), "json", "warn", "warn"],
