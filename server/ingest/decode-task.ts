@@ -90,6 +90,8 @@ export type DecodedBody =
       admissionCounts: AdmissionCounts;
       /** The answer to the sender, where the protocol reports on each row. */
       answer?: string | undefined;
+      /** Events and links of spans that did not fit into their row. */
+      cutElements: number;
       /** Metric families that the body describes. */
       families?: Family[] | undefined;
       /** The first refused lines, in order. */

@@ -41,6 +41,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
     dropped: countDroppedRows(task, admissionCounts),
     admissionCounts,
     answer: sink.answer,
+    cutElements: sink.cutElements,
     families: sink.families,
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,

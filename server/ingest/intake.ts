@@ -66,6 +66,8 @@ export interface IntakeResult {
   errors: RefusedLine[];
   /** The body had been taken before; nothing was added. */
   duplicate: boolean;
+  /** Events and links of spans that did not fit into their row; absent where it is none. */
+  cutElements?: number;
   /** The answer that the decoder wrote, where the protocol reports on each row. */
   answer?: string;
 }
@@ -116,13 +118,14 @@ export class Intake {
     // A repeated body may have been taken under other rules.
     const dropped = goodRows - appended.rows;
     if (decoded.families !== undefined) this.#families.add(body.sender, decoded.families);
-    const { answer } = decoded;
+    const { answer, cutElements } = decoded;
     return {
       accepted: appended.rows,
       refused,
       ...(dropped > 0 ? { dropped } : {}),
       errors: decoded.refused,
       duplicate: appended.duplicate,
+      ...(cutElements > 0 ? { cutElements } : {}),
       ...(answer === undefined ? {} : { answer }),
     };
   }

@@ -28,6 +28,8 @@ export abstract class Sink {
   answer: string | undefined;
   /** Rows without a time of their own. */
   untimedRows = 0;
+  /** Events and links of spans that did not fit into their row. */
+  cutElements = 0;
   /** Rows that were read, whether admitted or not. */
   rows = 0;
   /** The first refused rows, in the order of the body. */

@@ -179,6 +179,14 @@ export function timeOf(json: JsonFields, name: string): bigint {
   return isGiven(json[name]) ? integerOf(json[name], name) : 0n;
 }
 
+/** A count of 32 bits; 0 where there is none. */
+export function countOf(json: JsonFields, name: string): number {
+  if (!isGiven(json[name])) return 0;
+  const count = integerOf(json[name], name);
+  if (count >= 0n && count < 2n ** 32n) return Number(count);
+  throw new RowProblem("field", `${name} must be an integer from 0 to 4294967295, got ${count}`);
+}
+
 const specialNumbers: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,

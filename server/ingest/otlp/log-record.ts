@@ -1,6 +1,7 @@
 /** Reads an OTLP log record from protobuf. */
 
 import { type RowRanges, severityRanges } from "../../../engine/index.ts";
+import { droppedKeys, readCount } from "./lost-parts.ts";
 import { severityIndex } from "./severity.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";
 import { WireTime } from "./wire-time.ts";
@@ -11,6 +12,7 @@ const Tag = {
   severityText: 0x1a,
   body: 0x2a,
   attributes: 0x32,
+  droppedAttributes: 0x38,
   traceId: 0x4a,
   spanId: 0x52,
   observedTime: 0x59,
@@ -26,6 +28,7 @@ export class LogRecord implements WireRecord {
   readonly #traceId: number;
   readonly #spanId: number;
   readonly #eventName: number;
+  readonly #droppedAttributes: number;
   /** Offsets of the severity names, which the constructor writes to the buffer: name i is at [ends[i], ends[i + 1]). */
   readonly #severityEnds: number[];
   readonly #time = new WireTime();
@@ -37,6 +40,7 @@ export class LogRecord implements WireRecord {
     this.#traceId = builder.addKeyText("trace_id");
     this.#spanId = builder.addKeyText("span_id");
     this.#eventName = builder.addKeyText("event.name");
+    this.#droppedAttributes = builder.addKeyText(droppedKeys[0]);
     this.#severityEnds = [tools.buffer.at];
     for (const name of severityRanges) {
       tools.buffer.write(name);
@@ -49,6 +53,7 @@ export class LogRecord implements WireRecord {
     let hasTime = false;
     let hasObserved = false;
     let severity = -1;
+    let dropped = 0;
     while (scanner.at < end) {
       const tag = scanner.readVarint(end);
       switch (tag) {
@@ -63,6 +68,9 @@ export class LogRecord implements WireRecord {
           break;
         case Tag.severityNumber:
           severity = severityIndex(scanner.readVarint(end));
+          break;
+        case Tag.droppedAttributes:
+          dropped = readCount(scanner, end);
           break;
         case Tag.severityText:
         case Tag.body:
@@ -81,6 +89,7 @@ export class LogRecord implements WireRecord {
       row.levelFrom = this.#severityEnds[severity]!;
       row.levelTo = this.#severityEnds[severity + 1]!;
     }
+    if (dropped > 0) attributes.putText(this.#droppedAttributes, String(dropped));
     this.#setTime(row, hasTime, hasObserved);
   }
 

@@ -7,6 +7,7 @@ import type { RowSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
+  countOf,
   integerOf,
   putAttribute,
   stringOf,
@@ -14,6 +15,7 @@ import {
   toObject,
   valueText,
 } from "./json-value.ts";
+import { droppedKeys } from "./lost-parts.ts";
 import { severityIndex } from "./severity.ts";
 
 /** Makes a row of a log record in its JSON form. Throws RowProblem. */
@@ -29,6 +31,8 @@ export function logRowOf(
     ["event.name", stringOf(record.eventName, "eventName")],
   ];
   for (const [key, text] of fields) if (text !== "") putAttribute(attributes, key, text);
+  const dropped = countOf(record, "droppedAttributesCount");
+  if (dropped > 0) putAttribute(attributes, droppedKeys[0], String(dropped));
   return {
     level: stringOf(record.severityText, "severityText") || severityOf(record),
     message: valueText(toObject(record.body, "body"), "body") ?? "",

@@ -59,9 +59,16 @@ async function takeBatch(intake: Intake, endpoint: Endpoint, input: BatchInput):
  * Returns the partial success to answer, undefined where every row was taken. Throws Refusal 400 where every row was
  * refused. Neither answer makes the sender retry.
  */
-function partialSuccessOf({ rejected }: Endpoint, { accepted, refused, dropped, errors }: IntakeResult) {
+function partialSuccessOf(
+  { rejected }: Endpoint,
+  { accepted, refused, dropped, errors, cutElements = 0 }: IntakeResult,
+) {
   const first = errors[0];
-  if (first === undefined) return undefined;
+  if (first === undefined && cutElements === 0) return undefined;
+  if (first === undefined) {
+    const errorMessage = `${cutElements} events and links were left out of spans that have too many`;
+    return { [rejected]: "0", errorMessage };
+  }
   const errorMessage = `record ${first.line}: ${first.reason}`;
   if (accepted === 0 && dropped === undefined)
     throw new Refusal(400, `none of the ${refused} records can be stored; ${errorMessage}`);

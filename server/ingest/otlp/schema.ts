@@ -26,7 +26,7 @@ message ScopeLogs { InstrumentationScope scope = 1; repeated LogRecord log_recor
 message LogRecord {
   fixed64 time_unix_nano = 1; fixed64 observed_time_unix_nano = 11;
   int32 severity_number = 2; string severity_text = 3; AnyValue body = 5; repeated KeyValue attributes = 6;
-  bytes trace_id = 9; bytes span_id = 10; string event_name = 12;
+  bytes trace_id = 9; bytes span_id = 10; string event_name = 12; uint32 dropped_attributes_count = 7;
 }
 message LogsPartialSuccess { int64 rejected_log_records = 1; string error_message = 2; }
 message LogsResponse { LogsPartialSuccess partial_success = 1; }`;
@@ -39,6 +39,7 @@ message Span {
   bytes trace_id = 1; bytes span_id = 2; string trace_state = 3; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
   fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8; repeated KeyValue attributes = 9;
   repeated Event events = 11; repeated Link links = 13; SpanStatus status = 15;
+  uint32 dropped_attributes_count = 10; uint32 dropped_events_count = 12; uint32 dropped_links_count = 14;
 }
 message Event { fixed64 time_unix_nano = 1; string name = 2; repeated KeyValue attributes = 3; }
 message Link { bytes trace_id = 1; bytes span_id = 2; string trace_state = 3; repeated KeyValue attributes = 4; }

@@ -2,8 +2,8 @@
 
 import { spanListBytesMax } from "../limits.ts";
 
-/** Joins elements to a JSON array: as many of the first ones as fit into one attribute. */
-export function joinJson(elements: readonly string[]): string {
+/** Joins elements to a JSON array: as many of the first ones as fit into one attribute. `cut` is the number of the others. */
+export function joinJson(elements: readonly string[]): { json: string; cut: number } {
   let count = 0;
   // The two brackets.
   let bytes = 2;
@@ -12,7 +12,7 @@ export function joinJson(elements: readonly string[]): string {
     if (bytes > spanListBytesMax) break;
     count++;
   }
-  return `[${elements.slice(0, count).join(",")}]`;
+  return { json: `[${elements.slice(0, count).join(",")}]`, cut: elements.length - count };
 }
 
 export interface LinkIds {

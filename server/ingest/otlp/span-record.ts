@@ -4,6 +4,7 @@ import type { RowRanges } from "../../../engine/index.ts";
 import { RowProblem } from "../json/json-row.ts";
 import { durationText, spanKeys, spanKinds, statusCodes } from "../json/span-row.ts";
 import { isZero } from "./log-record.ts";
+import { droppedKeys, endsBeforeStartKey, readCount } from "./lost-parts.ts";
 import { joinJson, linkJson } from "./span-lists.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";
 import { WireTime } from "./wire-time.ts";
@@ -18,8 +19,11 @@ const Tag = {
   start: 0x39,
   end: 0x41,
   attributes: 0x4a,
+  droppedAttributes: 0x50,
   event: 0x5a,
+  droppedEvents: 0x60,
   link: 0x6a,
+  droppedLinks: 0x70,
   status: 0x7a,
 } as const;
 const EventTag = { time: 0x09, name: 0x12, attributes: 0x1a } as const;
@@ -41,6 +45,8 @@ export class SpanRecord implements WireRecord {
   readonly #traceState: number;
   readonly #events: number;
   readonly #links: number;
+  readonly #droppedKeys: readonly number[];
+  readonly #endsBeforeStart: number;
   readonly #start = new WireTime();
   readonly #end = new WireTime();
   #eventTexts: string[] = [];
@@ -55,6 +61,8 @@ export class SpanRecord implements WireRecord {
     this.#traceState = builder.addKeyText("trace_state");
     this.#events = builder.addKeyText("events");
     this.#links = builder.addKeyText("links");
+    this.#droppedKeys = droppedKeys.map((key) => builder.addKeyText(key));
+    this.#endsBeforeStart = builder.addKeyText(endsBeforeStartKey);
   }
 
   read(row: RowRanges, end: number): void {
@@ -63,6 +71,7 @@ export class SpanRecord implements WireRecord {
     this.#linkTexts = [];
     this.#hasTraceId = false;
     this.#hasSpanId = false;
+    const dropped = [0, 0, 0];
     let hasStart = false;
     let hasEnd = false;
     while (scanner.at < end) {
@@ -72,14 +81,28 @@ export class SpanRecord implements WireRecord {
       else if (tag === Tag.end) hasEnd = this.#end.read(scanner, end);
       else if (tag === Tag.kind)
         this.#putWord(KeyNumber.kind, "kind", ["", ...spanKinds], scanner.readVarint(end));
+      else if (tag === Tag.droppedAttributes) dropped[0] = readCount(scanner, end);
+      else if (tag === Tag.droppedEvents) dropped[1] = readCount(scanner, end);
+      else if (tag === Tag.droppedLinks) dropped[2] = readCount(scanner, end);
       else this.#readBytes(tag, end);
     }
     this.#check(hasStart);
     row.seconds = this.#start.seconds;
     row.nanos = this.#start.nanos;
     if (hasEnd) this.#putDuration();
-    if (this.#eventTexts.length > 0) this.#tools.attributes.putText(this.#events, joinJson(this.#eventTexts));
-    if (this.#linkTexts.length > 0) this.#tools.attributes.putText(this.#links, joinJson(this.#linkTexts));
+    dropped[1]! += this.#putList(this.#events, this.#eventTexts);
+    dropped[2]! += this.#putList(this.#links, this.#linkTexts);
+    for (const [i, count] of dropped.entries())
+      if (count > 0) this.#tools.attributes.putText(this.#droppedKeys[i]!, String(count));
+  }
+
+  /** Puts a list into one attribute. Returns how many elements did not fit. */
+  #putList(key: number, elements: readonly string[]): number {
+    if (elements.length === 0) return 0;
+    const { json, cut } = joinJson(elements);
+    this.#tools.attributes.putText(key, json);
+    this.#tools.sink.cutElements += cut;
+    return cut;
   }
 
   #check(hasStart: boolean): void {
@@ -176,7 +199,11 @@ export class SpanRecord implements WireRecord {
     const seconds = this.#end.seconds - this.#start.seconds;
     const nanos = this.#end.nanos - this.#start.nanos;
     const sum = seconds * 1e9 + nanos;
-    if (sum < 0) throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
+    if (sum < 0) {
+      this.#tools.attributes.putText(KeyNumber.duration_ms, "0");
+      this.#tools.attributes.putText(this.#endsBeforeStart, "true");
+      return;
+    }
     const isExact = sum <= Number.MAX_SAFE_INTEGER;
     const nanoseconds = isExact ? sum : Number(BigInt(seconds) * 1_000_000_000n + BigInt(nanos));
     this.#tools.attributes.putText(KeyNumber.duration_ms, durationText(nanoseconds));

@@ -12,9 +12,11 @@ import {
   statusOf,
   traceIdDigits,
 } from "../json/span-row.ts";
+import type { RowSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
+  countOf,
   pairsJson,
   putAttribute,
   stringOf,
@@ -22,12 +24,18 @@ import {
   toObject,
   toObjects,
 } from "./json-value.ts";
+import { droppedKeys, endsBeforeStartKey } from "./lost-parts.ts";
 import { joinJson, linkJson } from "./span-lists.ts";
 
 /** Makes a row of a span in its JSON form. Throws RowProblem. */
-export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
+export function spanRowOf(
+  span: JsonFields,
+  attributes: Attributes,
+  sink: Pick<RowSink, "cutElements">,
+): LogRow {
   const start = timeOf(span, "startTimeUnixNano");
   if (start === 0n) throw new RowProblem("field", "startTimeUnixNano is required");
+  const end = timeOf(span, "endTimeUnixNano");
   const status = toObject(span.status, "status");
   const fromFields = {
     trace_id: idOf(span, "traceId", traceIdDigits),
@@ -37,25 +45,29 @@ export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
     kind: kindOf(span),
     status_code: status === undefined ? null : statusOf({ statusCode: status.code ?? 0 }),
     status_message: stringOf(status?.message, "status.message"),
-    duration_ms: durationOf(span, start),
+    duration_ms: end === 0n ? null : durationText(Number(end > start ? end - start : 0n)),
   } satisfies Record<(typeof spanKeys)[number], string | null>;
   addAttributes(attributes, span.attributes, "attributes");
   const state = stringOf(span.traceState, "traceState");
   if (state !== "") putAttribute(attributes, "trace_state", state);
-  const events = toObjects(span.events, "events").map(eventJson);
-  if (events.length > 0) putAttribute(attributes, "events", joinJson(events));
-  const links = toObjects(span.links, "links").map(linkTextOf);
-  if (links.length > 0) putAttribute(attributes, "links", joinJson(links));
+  const putList = (key: string, elements: readonly string[]): number => {
+    if (elements.length === 0) return 0;
+    const { json, cut } = joinJson(elements);
+    putAttribute(attributes, key, json);
+    sink.cutElements += cut;
+    return cut;
+  };
+  const dropped = [
+    countOf(span, "droppedAttributesCount"),
+    countOf(span, "droppedEventsCount") + putList("events", toObjects(span.events, "events").map(eventJson)),
+    countOf(span, "droppedLinksCount") + putList("links", toObjects(span.links, "links").map(linkTextOf)),
+  ];
+  for (const [i, key] of droppedKeys.entries())
+    if (dropped[i]! > 0) putAttribute(attributes, key, String(dropped[i]));
+  if (end !== 0n && end < start) putAttribute(attributes, endsBeforeStartKey, "true");
   for (const key of spanKeys)
     if ((fromFields[key] ?? "") !== "") putAttribute(attributes, key, fromFields[key]!);
   return { timeNs: start, level: "", message: "", attributes: attributes.texts };
-}
-
-function durationOf(span: JsonFields, start: bigint): string | null {
-  const end = timeOf(span, "endTimeUnixNano");
-  if (end === 0n) return null;
-  if (end >= start) return durationText(Number(end - start));
-  throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
 }
 
 function eventJson(event: JsonFields): string {

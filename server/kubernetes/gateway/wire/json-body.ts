@@ -125,7 +125,8 @@ export class JsonBody {
     test: (record: unknown, rows: () => readonly ExcludableRow[]) => void,
   ): void {
     if (this.#signal === "logs") test(record, () => [logRowOf(record, beginRecord(base), sink)]);
-    else if (this.#signal === "traces") test(record, () => [spanRowOf(record, beginRecord(base))]);
+    else if (this.#signal === "traces")
+      test(record, () => [spanRowOf(record, beginRecord(base), { cutElements: 0 })]);
     else {
       for (const [kind, suffixes] of Object.entries(suffixesOf)) {
         for (const point of toObjects(toObject(record[kind], kind)?.dataPoints, "dataPoints")) {

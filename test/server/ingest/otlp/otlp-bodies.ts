@@ -109,6 +109,7 @@ const logRecord = fc.record(
     attributes,
     traceId: hexId(16),
     spanId: hexId(8),
+    droppedAttributesCount: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
     eventName: fc.constantFrom("", "session.start"),
   },
   optional,
@@ -134,6 +135,9 @@ const span = fc.record(
       { maxLength: 2 },
     ),
     status: fc.record({ message: text, code: fc.integer({ min: 0, max: 3 }) }, optional),
+    droppedAttributesCount: fc.integer({ min: 0, max: 3 }),
+    droppedEventsCount: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    droppedLinksCount: fc.integer({ min: 0, max: 3 }),
   },
   { requiredKeys: ["traceId", "spanId", "startTimeUnixNano"] },
 );

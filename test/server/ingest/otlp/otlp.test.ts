@@ -195,6 +195,36 @@ describe("a span", () => {
       },
     ]);
   });
+
+  test.each(["protobuf", "json"])(
+    "in %s says what it lost, and that it ends before it starts",
+    async (form) => {
+      const ms = nextMs();
+      const event = { timeUnixNano: "5", name: "chunk", attributes: pairs({ text: "x".repeat(1_000) }) };
+      const lost = { droppedAttributesCount: 2, droppedEventsCount: 3, events: Array(400).fill(event) };
+      const times = { startTimeUnixNano: `${ms}000000`, endTimeUnixNano: `${ms - 1}000000` };
+      const request = { resourceSpans: [{ scopeSpans: [{ spans: [{ ...span, ...times, ...lost }] }] }] };
+      const body =
+        form === "json" ? JSON.stringify(request) : new Uint8Array(protobufOf("TraceRequest", request));
+      const got = await send("/v1/traces", body);
+      const [row] = (
+        await server.service.store.search({
+          ...{ signal: "traces", steps: [], limit: 10 },
+          ...{ fromNs: BigInt(ms) * 1_000_000n, toNs: BigInt(ms + 1) * 1_000_000n },
+        })
+      ).rows;
+      const kept = (JSON.parse(row!.attributes.events!) as unknown[]).length;
+      expect(kept).toBeGreaterThan(200);
+      expect({ ...row!.attributes }).toMatchObject({
+        ...{ duration_ms: "0", ends_before_start: "true", dropped_attributes_count: "2" },
+        dropped_events_count: String(3 + 400 - kept),
+      });
+      const problem = `${400 - kept} events and links were left out of spans that have too many`;
+      if (form === "json")
+        expect(got.json).toEqual({ partialSuccess: { rejectedSpans: "0", errorMessage: problem } });
+      else expect(got.text).toContain(problem);
+    },
+  );
 });
 
 describe("answers", () => {
