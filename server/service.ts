@@ -14,7 +14,7 @@ import { type KubernetesSettings, kubernetesHubPart } from "./kubernetes/hub/par
 import { Metrics } from "./metrics/metrics.ts";
 import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
 import { type OperationsSettings, operationsPart } from "./operations/part.ts";
-import { serverAddressPart } from "./operations/server-address.ts";
+import { serverAddressPart } from "./operations/server-address-part.ts";
 import { type PageSettings, pagePart } from "./page/part.ts";
 import { type SearchSettings, searchPart } from "./search/part.ts";
 import { type SignInSettings, signInPart } from "./sign-in/part.ts";

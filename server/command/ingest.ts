@@ -10,7 +10,6 @@ import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
-import { recogniseLines } from "./client/recognised-lines.ts";
 import type { DeliverBatch, Tally } from "./client/sender.ts";
 import { createTally, keyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
@@ -197,6 +196,7 @@ async function ingestFile(
   const onForm = (form: string) => {
     process.stdout.write(`${escapeLine(input.name)}: recognised as ${escapeLine(form)}\n`);
   };
+  const { recogniseLines } = await import("./client/recognised-lines.ts");
   const chunks =
     signal === "logs" ? recogniseLines(input.chunks, { isLive: input.isLive, names, onForm }) : input.chunks;
   const batches = batchesOf(chunks, {

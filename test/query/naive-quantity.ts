@@ -26,7 +26,7 @@ export function quantityOf(text: string, unit: "ns" | "bytes"): number | undefin
     total += Math.round(Number(number) * length);
     rest = rest.slice(whole.length);
   }
-  return text === "" ? undefined : sign * total;
+  return /\d/.test(text) ? sign * total : undefined;
 }
 
 /** Compares a label's text with a bound that has a unit; undefined where the bound has none. */

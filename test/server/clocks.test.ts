@@ -21,6 +21,7 @@ const wallClocks: Record<string, string> = {
   "engine/store-options.ts": "documents the option",
   "engine/store.ts": "arrival of rows, retention, the first moment of the keys' steady clock",
   "server/alerts/part.ts": "buckets of time that alerts judge",
+  "server/command/client/found-range.ts": "the end of a range up to now",
   "server/command/exporter.ts": "is shown in the log",
   "server/command/flags/shared-flags.ts": "times relative to now",
   "server/command/restore.ts": "is stored",
@@ -29,6 +30,7 @@ const wallClocks: Record<string, string> = {
   "server/command/token.ts": "when a token expires, which is stored and shown",
   "server/control/part.ts": "times of changes; expiry of tokens, of which others set the time",
   "server/ingest/direct-load.ts": "arrival of rows",
+  "server/ingest/loggers/text-line.ts": "the year of times that are written without one",
   "server/ingest/part.ts": "arrival of rows",
   "server/investigate/part.ts":
     "times of investigations, which are stored and shown; which buckets have arrived",

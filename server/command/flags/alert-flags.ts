@@ -1,10 +1,18 @@
 /** Flags of `svc serve` for alerts: how long evaluation waits for rows, and how long transitions are kept. */
 
-import { type Signal, signals } from "../../../engine/index.ts";
+import type { Signal } from "../../../engine/index.ts";
 import { type Settings, takeLast } from "./flag.ts";
 import { ageFlag } from "./shared-flags.ts";
 import { parseAge, UsageError } from "./units.ts";
 
+/** Listed here, since the engine is loaded by commands that need it alone. */
+const signals = Object.keys({
+  logs: true,
+  traces: true,
+  metrics: true,
+  profiles: true,
+  kubernetes_resources: true,
+} satisfies Record<Signal, true>) as Signal[];
 const hourMs = 3_600_000;
 /** A longer delay of the server is likelier a slip of the pen; one alert may wait longer. */
 const delayMsMax = hourMs;

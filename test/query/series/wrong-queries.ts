@@ -179,7 +179,7 @@ const listed: Readonly<Record<string, readonly Row[]>> = {
     ['count(logs "error")', [1, 12], '|= "error"'],
     ['count(logs) where service = "web"', [1, 13], "{ }"],
     ["count(logs) limit 5", [1, 13], "topk"],
-    ["count(logs | status = 500ms)", [1, 23], "not a number"],
+    ["count(logs | status = 500q)", [1, 23], "not a number"],
     ['count(logs | level == "error")', [1, 20], "one `=`"],
     ['count(logs{service=~"("})', [1, 22], "has no )"],
     ['count(logs |~ "a(?=b)")', [1, 17], "look-around"],

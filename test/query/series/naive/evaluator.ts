@@ -19,7 +19,7 @@ import {
   RefusedError,
   type TelemetryData,
 } from "./data.ts";
-import { evaluateFunction, type FunctionNode } from "./functions.ts";
+import { equalLabels, evaluateFunction, type FunctionNode } from "./functions.ts";
 import { applySetOperator, compare, matchSeries, type OperationNode } from "./operators.ts";
 
 export interface NaiveAnswer {
@@ -235,7 +235,7 @@ function isUngrouped(node: Expression): boolean {
 function isUngroupedFunction({ op, args: [first] }: FunctionNode): boolean {
   if (first === undefined || first.kind === "string" || op === "label_replace") return false;
   if (op !== "absent") return isUngrouped(first);
-  return first.kind !== "selector" || first.matchers.every(({ operator }) => operator !== "=");
+  return first.kind !== "selector" || Object.keys(equalLabels(first)).length === 0;
 }
 
 function isUngroupedAggregate(node: AggregateNode): boolean {

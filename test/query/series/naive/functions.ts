@@ -139,7 +139,7 @@ function evaluateAbsent(arg: Argument, input: FunctionInput): NaiveTimeseries[] 
 }
 
 /** Labels that are compared with `=`, and not in another matcher, too. */
-function equalLabels({ matchers }: Extract<Expression, { kind: "selector" }>): Record<string, string> {
+export function equalLabels({ matchers }: Extract<Expression, { kind: "selector" }>): Record<string, string> {
   const named = matchers.map((matcher) => ({ ...matcher, name: charactersOf(matcher.label.name) }));
   const alone = named.filter(({ name }) => named.filter((other) => other.name === name).length === 1);
   return Object.fromEntries(
