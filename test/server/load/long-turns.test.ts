@@ -53,7 +53,11 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     const port = await findFreePort();
     const server = await startWatched(dir, ["--syslog", `127.0.0.1:${port}`]);
     const rows = Array.from({ length: many }, (_, day) =>
-      JSON.stringify({ timestamp: day * dayMs, log_level: "INFO", message: `row ${day}` }),
+      JSON.stringify({
+        timeUnixNano: `${(day + 1) * dayMs}000000`,
+        log_level: "INFO",
+        message: `row ${day}`,
+      }),
     );
     const answers: { accepted: number; refused: number; errors: { reason: string }[] }[] = [];
     const send = async (some: readonly string[]) => {
