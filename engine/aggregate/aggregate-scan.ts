@@ -5,10 +5,9 @@ import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
-import { compileFilter, selectRows } from "../filter/selection.ts";
+import { selectRows } from "../filter/selection.ts";
 import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { answerFrom, eachChunk, fromColumns, type OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
@@ -110,10 +109,8 @@ async function selectedRows(
     return { from: first, to, selection: first === from ? null : selectRows(view.heap, first, from, to) };
   }
   const checkpoint = () => checkControl(task.control);
-  const filter: Filter = { kind: "and", of: [...residual] };
-  const compile: typeof compileFilter = (...each) =>
-    conditions?.compile(residual, view, checkpoint) ?? compileFilter(...each);
-  const selection = await selectMatchingRows(filter, view, { from, to }, checkpoint, yieldThread, compile);
+  const range = { from, to };
+  const selection = await selectMatchingRows(residual, view, range, checkpoint, yieldThread, conditions);
   return { from: first, to, selection };
 }
 

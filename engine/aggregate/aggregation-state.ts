@@ -1,8 +1,7 @@
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
-import { ConditionCounter } from "../filter/condition-counter.ts";
+import { beginStatistics } from "../filter/condition-counter.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import type { Filter } from "../plan/filter.ts";
-import { emptyScanStatistics } from "../plan/scan-statistics.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid } from "./bucket-runs.ts";
@@ -28,24 +27,23 @@ export function createAggregationState(task: AggregateTask, access: ChunkAccess)
     task,
     grid: new BucketGrid(task.fromNs, task.bucketNs),
     filter,
-    conditions: task.isExplained === true ? new ConditionCounter(filter) : undefined,
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     groups: new GroupTable(task.groupBy.length, groupCapsOf(task.control, task.isRanked)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
-    scanned: emptyScanStatistics(),
+    ...beginStatistics(filter, task),
     damaged: [],
   };
 }
 
 export function finishAggregation(state: AggregationState): AggregateAnswer {
-  const { groups, points, states, scanned, damaged, conditions } = state;
+  const { groups, points, states, scanned, damaged } = state;
   return {
     groups: groups.count,
     labels: groups.finish(),
     points: points.finish(),
     states: states.finish(points.count),
-    scanned: conditions === undefined ? scanned : { ...scanned, conditions: conditions.statistics },
+    scanned,
     damaged,
   };
 }

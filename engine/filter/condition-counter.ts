@@ -1,11 +1,38 @@
 /** Counts what each condition of a query leaves of the rows, on one thread: for explanations. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import type { Filter } from "../plan/filter.ts";
-import { type ConditionStatistics, emptyConditionStatistics } from "../plan/scan-statistics.ts";
+import type { Filter, RangeSelection } from "../plan/filter.ts";
+import {
+  type ConditionStatistics,
+  emptyConditionStatistics,
+  emptyScanStatistics,
+  type ScanStatistics,
+} from "../plan/scan-statistics.ts";
 import type { BlockFilter, Checkpoint } from "./block-filter.ts";
 import { findConjuncts, matchFromStatistics } from "./chunk-pruning.ts";
 import { compileFilter } from "./selection.ts";
+
+/** The statistics of a scan that has read nothing yet. Where its query is to be explained, a counter adds to them. */
+export function beginStatistics(
+  filter: Filter,
+  { isExplained }: Pick<RangeSelection, "isExplained">,
+): { scanned: ScanStatistics; conditions: ConditionCounter | undefined } {
+  const scanned = emptyScanStatistics();
+  if (isExplained !== true) return { scanned, conditions: undefined };
+  const conditions = new ConditionCounter(filter);
+  return { scanned: { ...scanned, conditions: conditions.statistics }, conditions };
+}
+
+/** Compiles conditions that a row must all pass; with a counter to a filter that counts. Throws as `compileFilter`. */
+export function compileConditions(
+  residual: readonly Filter[],
+  view: ChunkView,
+  checkpoint: Checkpoint,
+  counter: ConditionCounter | undefined,
+): BlockFilter {
+  if (counter !== undefined) return counter.compile(residual, view, checkpoint);
+  return compileFilter({ kind: "and", of: [...residual] }, view, checkpoint);
+}
 
 export class ConditionCounter {
   /** One for each conjunct of the filter, in order. */

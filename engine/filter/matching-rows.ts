@@ -6,24 +6,25 @@ import type { Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Checkpoint } from "./block-filter.ts";
-import { compileFilter, isVectorised, selectRows } from "./selection.ts";
+import { type ConditionCounter, compileConditions } from "./condition-counter.ts";
+import { isVectorised, selectRows } from "./selection.ts";
 
 /**
- * The selection of the rows in [from, to) that pass; bit 0 is the row `from & ~7`. Throws what the checkpoint throws,
+ * The selection of the rows in [from, to) that pass all conditions; bit 0 is the row `from & ~7`. Throws what the checkpoint throws,
  * and Failure "input" for a pattern that is not RE2.
  */
 export async function selectMatchingRows(
-  filter: Filter,
+  residual: readonly Filter[],
   view: ChunkView,
   { from, to }: { from: number; to: number },
   checkpoint: Checkpoint,
   pause: YieldThread,
-  compile: typeof compileFilter = compileFilter,
+  counter?: ConditionCounter,
 ): Promise<Bitmap> {
   const first = from & ~7;
   const selection = selectRows(view.heap, first, from, to);
-  const apply = compile(filter, view, checkpoint);
-  const step = isVectorised(filter) ? view.rows : blockRows;
+  const apply = compileConditions(residual, view, checkpoint, counter);
+  const step = residual.every(isVectorised) ? view.rows : blockRows;
   for (let row = first; row < to; row += step) {
     const rows = Math.min(step, to - row);
     const at = (row - first) >> 3;

@@ -5,9 +5,9 @@ import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
-import { ConditionCounter } from "../filter/condition-counter.ts";
+import { beginStatistics, compileConditions } from "../filter/condition-counter.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
-import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
+import { isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
 import { timeInDay } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
@@ -15,7 +15,7 @@ import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import type { RowOrder } from "../plan/row-query.ts";
-import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
+import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
   type ChunkAnswerSource,
@@ -100,18 +100,16 @@ function createSearch(task: SearchTask, access: ChunkAccess): FirstRowsSearch {
     task,
     first,
     filter,
-    conditions: task.isExplained === true ? new ConditionCounter(filter) : undefined,
     extraction: rest,
     isNeeded: ({ day, header }) => first.admits(day, isNewestFirst ? header.timeNsMax : header.timeNsMin),
-    scanned: emptyScanStatistics(),
+    ...beginStatistics(filter, task),
     damaged: [],
   };
 }
 
-function finishSearch({ task, first, open, scanned, damaged, conditions }: FirstRowsSearch): SearchAnswer {
+function finishSearch({ task, first, open, scanned, damaged }: FirstRowsSearch): SearchAnswer {
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
-  const rows = gatherRows(first.finish(), open, damaged, isFull);
-  return { rows, scanned: conditions ? { ...scanned, conditions: conditions.statistics } : scanned, damaged };
+  return { rows: gatherRows(first.finish(), open, damaged, isFull), scanned, damaged };
 }
 
 async function searchChunk(state: FirstRowsSearch, { ref, view, residual }: OpenChunk): Promise<void> {
@@ -119,17 +117,16 @@ async function searchChunk(state: FirstRowsSearch, { ref, view, residual }: Open
   const { day } = view;
   const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;
-  const filter: Filter = { kind: "and", of: [...residual] };
   const checkpoint = () => checkControl(task.control);
   const search: BlockSearch = {
     ref,
     first,
     isNewestFirst: task.order === "newest",
     isBehind: behind(task, view),
-    filter: state.conditions?.compile(residual, view, checkpoint) ?? compileFilter(filter, view, checkpoint),
+    filter: compileConditions(residual, view, checkpoint, state.conditions),
     extract: extraction.length === 0 ? undefined : compileRowSteps([...extraction]),
   };
-  const rowsAtATime = isVectorised(filter) && extraction.length === 0 ? view.rows : blockRows;
+  const rowsAtATime = residual.every(isVectorised) && extraction.length === 0 ? view.rows : blockRows;
   const rowFrom = lowerBound(view.timeNs, range.from);
   const rowTo = lowerBound(view.timeNs, range.to);
   const blocks = search.isNewestFirst ? blocksFromEnd : blocksFromStart;

@@ -31,13 +31,7 @@ export async function matchRows(
   const none = { view, from, to: from, selection: new Uint8Array(0), rows: 0 };
   if (from >= to) return { matched: none, scannedRows: 0 };
   const checkpoint = () => checkControl(control);
-  const selection = await selectMatchingRows(
-    { kind: "and", of: [...residual] },
-    view,
-    { from, to },
-    checkpoint,
-    yieldThread,
-  );
+  const selection = await selectMatchingRows(residual, view, { from, to }, checkpoint, yieldThread);
   const rows = view.heap.kernels.countBits(selection);
   return { matched: { view, from: from & ~7, to, selection, rows }, scannedRows: to - from };
 }

@@ -142,7 +142,7 @@ function planLabelReplace(
   };
 }
 
-/** Plans `absent`: of a selector, whether it has rows, or series with samples. */
+/** Plans `absent` over a selector, whose rows or series are counted, or over an expression. */
 function planAbsent(
   of: Expression,
   planSeries: (isWhole: boolean) => SeriesPlan,

@@ -54,7 +54,6 @@ export class ScanReader {
   readonly #found = new Set<number>();
   /** Scans that read increases of counters, by index. */
   readonly #counters = new Set<number>();
-
   readonly #isExplained: boolean;
 
   /** `isExplained`: the reads count what each condition leaves of the rows. */

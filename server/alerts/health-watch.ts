@@ -176,7 +176,7 @@ function makeDeletedEvent(begin: AlertEvent, nowMs: number): AlertEvent {
   return { ...begin, id: endId(begin.fireId), type: "alertHealthy", resolvedAtMs: nowMs, reason: "deleted" };
 }
 
-/** The same as of a fire, so that the end is told to whom the begin was told. */
+/** The outbox knows the end of a fire by an id of this form, and sends it to everybody who was sent the begin. */
 function endId(fireId: string): string {
   return stableId("resolved", fireId);
 }

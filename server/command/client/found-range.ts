@@ -1,4 +1,4 @@
-/** From when to when there is something to find, for somebody whose range holds nothing. */
+/** Finds the range of time in which a query has results, for a search whose own range has none. */
 
 import { timeMsMax } from "../../model/limits.ts";
 import { type Client, postJson } from "./client.ts";

@@ -116,7 +116,7 @@ function isJsonObject(line: string): boolean {
   }
 }
 
-/** Joins continuation lines and partial lines to messages. */
+/** Joins the lines of one message, such as those of a stack trace or of CRI's partial entries, and writes it as a row. */
 class LineJoiner {
   readonly #onText: (description: string) => void;
   #pending: TextRow | undefined;

@@ -43,14 +43,16 @@ export const loggerNames: ReadonlySet<string> = new Set([
   ...["RenderedMessage", "MessageTemplate"],
 ]);
 
-/** The way for what is no log row, by the field that shows it. A span has `traceId`, too. */
+/**
+ * Where rows of other signals go, by a field that no log row has. `startTimeUnixNano` is a span's only beside `traceId`.
+ */
 const otherSignals: Readonly<Record<string, string>> = {
   startTimeUnixNano: "a span: spans go to POST /api/v1/ingest/spans (svc ingest --signal spans)",
   resourceSpans: "spans of OTLP, which go to POST /v1/traces",
   resourceLogs: "logs of OTLP, which go to POST /v1/logs",
   resourceMetrics: "metrics of OTLP, which go to POST /v1/metrics",
 };
-/** Fields that no log row of svc's own form has, unless `findOtherSignal` takes it for one. */
+/** The fields by which `findOtherSignal` knows rows of other signals. */
 export const otherSignalNames: ReadonlySet<string> = new Set(Object.keys(otherSignals));
 
 /** Why a JSON object is no log row, with the right way for it; undefined for a log row. */
@@ -63,8 +65,8 @@ export function findOtherSignal(json: JsonFields): string | undefined {
 }
 
 /**
- * Returns whether the row is read as a logger's. A row with svc's own `attributes`, `log_level` or `timeUnixNano` is
- * not, and neither is one that has no name of another logger.
+ * Returns whether the row is in the form of a logger: it has a field of `loggerNames`, or a `timestamp` that is no
+ * integer. A row with `attributes`, `log_level` or `timeUnixNano` is in svc's own form.
  */
 export function isLoggerRow(json: JsonFields): boolean {
   if (isGiven(json.attributes) || isGiven(json.log_level) || isGiven(json.timeUnixNano)) return false;

@@ -1,8 +1,8 @@
-/** What rows say about parts that are not there: that a sender dropped, or that do not fit. */
+/** Attributes of rows about what was left out of them: what the sender dropped, and what is larger than a row may be. */
 
 import type { ProtoScanner } from "../protobuf-scanner.ts";
 
-/** Attributes with OpenTelemetry's counts of what a record or a span has lost. */
+/** Attributes with OpenTelemetry's counts of dropped attributes, events and links. */
 export const droppedKeys = [
   "dropped_attributes_count",
   "dropped_events_count",
