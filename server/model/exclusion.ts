@@ -129,7 +129,10 @@ function compileTest(
   return {
     field,
     // As in queries, the name of a severity range stands for every level that belongs to it.
-    matches: (text) => levels.has(text.toLowerCase()) || levels.has(severityRangeOf(text) ?? ""),
+    matches: (text) => {
+      const range = severityRangeOf(text);
+      return levels.has(text.toLowerCase()) || (range !== undefined && levels.has(range));
+    },
   };
 }
 

@@ -12,7 +12,7 @@ export const textsOfKey: Readonly<Record<string, readonly string[]>> = {
   environment: [...clusters, "production"],
   "k8s.cluster.name": clusters,
   "attributes.environment": ["main", "own"],
-  log_level: ["info", "INFO", "error", "warn", "ERR"],
+  log_level: ["info", "INFO", "error", "warn", "ERR", "custom", ""],
   message: ["order 4711 paid", "connection refused", "größer", "", "a\nb"],
   body: ["order 4711 paid", "gone"],
   name: ["GET /cart", "POST /pay"],
