@@ -5,15 +5,15 @@ const minuteMs = 60_000;
 const pad = (value: number) => String(value).padStart(2, "0");
 
 export class Zone {
-  readonly name: string;
   /** Undefined for UTC. */
   readonly #format: Intl.DateTimeFormat | undefined;
 
   /** `name`: an IANA name of a time zone. Throws RangeError where it is unknown. */
   constructor(name: string) {
+    // A format takes long to make, and every command has the zone UTC.
+    if (name === "UTC") return;
     const format = new Intl.DateTimeFormat("en", { timeZone: name, timeZoneName: "longOffset" });
-    this.name = format.resolvedOptions().timeZone;
-    this.#format = this.name === "UTC" ? undefined : format;
+    if (format.resolvedOptions().timeZone !== "UTC") this.#format = format;
   }
 
   /** `2026-01-29T09:42:00.000+01:00`, or with `Z` at its end for UTC. */
