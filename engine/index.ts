@@ -11,6 +11,7 @@ export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-buil
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/folder-lock.ts";
+export { compileRowTest } from "./filter/predicate.ts";
 export type { ColumnInventory, SignalInventory } from "./inspect/inventory.ts";
 export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
@@ -32,7 +33,15 @@ export {
 export type { SignalCounts } from "./partition/catalog.ts";
 export type { StoreStats } from "./partition/store-stats.ts";
 export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
-export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";
+export type {
+  AttachedAttribute,
+  CompareOp,
+  Extractor,
+  Field,
+  Filter,
+  PatternPart,
+  Step,
+} from "./plan/filter.ts";
 export type {
   ArrivalQuery,
   ColumnData,

@@ -78,6 +78,7 @@ export { queryValues, type ValueList, type ValueQuery, type ValueStore } from ".
 export { detectQueryKind, type QueryKind } from "./parse/query-kind.ts";
 export { makeEqualsFilter } from "./plan/equality.ts";
 export { fieldOf } from "./plan/field.ts";
+export { isOrderedStep, type PlanStep, type RowReach, reachOf } from "./plan/ordered/ordered-step.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";
 export { type PlanOptions, planLogs, planSearch, type SearchPlan } from "./plan/search-plan.ts";
 export { type Constant, isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";

@@ -27,5 +27,9 @@ export const durationMax = 315_360_000;
 export const windowReadsMax = 2_000;
 /** Points that a query holds at one time. Each takes 16 bytes or more of the query thread's memory. */
 export const pointsMax = 1_000_000;
+/** Rows that a stage over several rows puts in order. Each takes some 50 bytes of the query thread's memory. */
+export const orderedRowsMax = 2_000_000;
+/** How many rows away `lag` and `lead` look. Each row takes as many steps. */
+export const assignedRowsMax = 100;
 /** Words of a pattern such as `a|b|c`. Up to this many are searched as a list of words, not as a regular expression. */
 export const regexpWordsMax = 50;

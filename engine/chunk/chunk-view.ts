@@ -89,6 +89,12 @@ export class ChunkView {
     return this.#number("time");
   }
 
+  /** Least and greatest arrival number of the rows. */
+  get arrivalRange(): { min: number; max: number } {
+    const { header, arrivalBase } = this.#chunk.source;
+    return { min: arrivalBase + header.arrivalMin, max: arrivalBase + header.arrivalMax };
+  }
+
   /** Arrival numbers of the rows. */
   get arrival(): Float64Array {
     return this.#number("arrival");

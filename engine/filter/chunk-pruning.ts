@@ -8,6 +8,7 @@ import { findLongTokens, type LongToken } from "../template/token-filter.ts";
 import { variableGroups } from "../template/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
+import { mayHaveArrived } from "./arrival-filter.ts";
 import { planPattern } from "./pattern-search.ts";
 import { compareNumbers, compileValueTest, type LeafFilter } from "./predicate.ts";
 
@@ -27,6 +28,8 @@ export function matchFromStatistics(filter: Filter, view: ChunkView): MatchResul
       return matchConjunction(filter.of, view);
     case "or":
       return negated[matchConjunction(filter.of.map(negate), view)];
+    case "arrived":
+      return mayHaveArrived(filter.numbers, view) ? "some" : "none";
     default:
       return matchLeaf(filter, view);
   }

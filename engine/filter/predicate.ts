@@ -44,6 +44,8 @@ export function compileRowTest<Row>(
       const part = compileRowTest(filter.of, textOf);
       return (row) => !part(row);
     }
+    case "arrived":
+      throw new Error("arrival numbers are filtered before rows are taken one by one");
     default: {
       const test = compileValueTest(filter);
       const { field } = filter;

@@ -2,15 +2,17 @@
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText } from "../column/column.ts";
-import type { Extract } from "../extract/extraction.ts";
+import type { Extract as ExtractAttributes } from "../extract/extraction.ts";
 import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
 import { templateIdOf } from "../template/template-id.ts";
+import { lowerBound } from "../vector/binary-search.ts";
 import { compileRowTest } from "./predicate.ts";
 import { formatTime } from "./selection.ts";
 
 /** A row and the attributes that the steps have given it so far. */
 export interface RowState {
+  arrival: number;
   /** Whole milliseconds since the epoch, in decimal. */
   time: string;
   level: string;
@@ -26,20 +28,40 @@ export type RowSteps = (row: RowState) => boolean;
 
 /** Compiles filters and extractions to one function. Throws Failure "input" for a pattern that is not RE2. */
 export function compileRowSteps(steps: readonly Step[]): RowSteps {
-  const compiled = steps.map((step) =>
-    step.kind === "filter"
-      ? compileRowTest(step.filter, fieldTextOf)
-      : toExtractionStep(compileExtractor(step.extractor)),
-  );
+  const compiled = steps.map(compileRowStep);
   return (row) => {
     for (const step of compiled) if (!step(row)) return false;
     return true;
   };
 }
 
-function toExtractionStep(extract: Extract): RowSteps {
+function compileRowStep(step: Step): RowSteps {
+  switch (step.kind) {
+    case "filter":
+      return compileRowTest(step.filter, fieldTextOf);
+    case "extract":
+      return toExtractionStep(compileExtractor(step.extractor));
+    case "attach":
+      return toAttachStep(step);
+  }
+}
+
+function toExtractionStep(extract: ExtractAttributes): RowSteps {
   return (row) => {
     applyExtractor(extract, row.message, row.stored, row.attributes);
+    return true;
+  };
+}
+
+function toAttachStep({ arrivals, attributes }: Extract<Step, { kind: "attach" }>): RowSteps {
+  return (row) => {
+    const i = lowerBound(arrivals, row.arrival);
+    if (arrivals[i] !== row.arrival) return true;
+    for (const { key, codes, values } of attributes) {
+      const text = values[codes[i]!]!;
+      if (text === "") row.attributes.delete(key);
+      else row.attributes.set(key, text);
+    }
     return true;
   };
 }
@@ -60,18 +82,21 @@ export function fieldTextOf(row: RowState, field: Field): string | undefined {
   }
 }
 
-/** Splits steps into the leading filters, which run on whole columns, and those from the first extraction on. */
+/** Splits steps into the leading filters, which run on whole columns, and those from the first other step on. */
 export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
-  const first = steps.findIndex((step) => step.kind === "extract");
+  const first = steps.findIndex((step) => step.kind !== "filter");
   const leading = first < 0 ? steps : steps.slice(0, first);
   const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
   return { filters, rest: first < 0 ? [] : steps.slice(first) };
 }
 
 /** Reads a row as it is stored. */
-export function readRowState(view: ChunkView, row: number) {
+export function readRowState(view: ChunkView, row: number): RowState {
   const stored = new Map(view.attributes(row));
   return {
+    get arrival() {
+      return view.arrival[row]!;
+    },
     time: formatTime(view.day, view.timeNs[row]!),
     level: columnText(view.column({ kind: "level" }), row) ?? "",
     message: columnText(view.column({ kind: "message" }), row) ?? "",

@@ -6,6 +6,7 @@ import type { ColumnHeap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { CompareOp, Filter } from "../plan/filter.ts";
 import { type Bitmap, clearBit } from "../vector/bitmap.ts";
+import { compileArrivalFilter } from "./arrival-filter.ts";
 import {
   type BlockFilter,
   type Checkpoint,
@@ -66,6 +67,8 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
       return matchAny(compileAll(filter.of, scope), scope.view.heap);
     case "not":
       return matchNot(compile(filter.of, scope), scope.view.heap);
+    case "arrived":
+      return compileArrivalFilter(filter.numbers, scope.view);
     default:
       return compileLeaf(filter, scope);
   }

@@ -39,7 +39,9 @@ export type Filter =
   /**
    * The field's text matches a pattern in RE2 syntax; `whole` anchors it at both ends. A missing field has the text "".
    */
-  | { kind: "matches"; field: Field; pattern: string; whole: boolean };
+  | { kind: "matches"; field: Field; pattern: string; whole: boolean }
+  /** The row has one of these arrival numbers, which ascend. Stands before the first step that is no filter. */
+  | { kind: "arrived"; numbers: Float64Array };
 
 /**
  * A part of a `pattern` extractor: literal text, or a capture up to the next literal; without a name it is discarded.
@@ -54,8 +56,22 @@ export type Extractor =
   /** RE2 syntax; every named group becomes an attribute. */
   | { kind: "regexp"; pattern: string };
 
-/** A row goes through a list of steps in order; an `extract` step adds attributes that later steps see. */
-export type Step = { kind: "filter"; filter: Filter } | { kind: "extract"; extractor: Extractor };
+/** An attribute of several rows: row i has the text `values[codes[i]]`, or lacks the attribute where that is "". */
+export interface AttachedAttribute {
+  key: string;
+  codes: Uint32Array;
+  values: readonly string[];
+}
+
+/**
+ * A row goes through a list of steps in order. An `extract` step adds attributes that later steps see. So does an
+ * `attach` step, to the rows with the arrival numbers `arrivals`, which ascend; its attributes take the place of those
+ * that a row has.
+ */
+export type Step =
+  | { kind: "filter"; filter: Filter }
+  | { kind: "extract"; extractor: Extractor }
+  | { kind: "attach"; arrivals: Float64Array; attributes: readonly AttachedAttribute[] };
 
 /** What passes `steps` in a time range. */
 export interface RangeSelection {

@@ -75,6 +75,10 @@ export type ColumnData =
 /** Asks for some fields of all rows of a time range that pass `steps`, to calculate with. */
 export interface RowColumnsQuery extends ScanQuery {
   columns: readonly ColumnRead[];
+  /** Whether the arrival numbers of the rows are asked for. */
+  withArrivals?: boolean;
+  /** Of each list of steps is asked whether a row that has passed `steps` would pass these, too. */
+  conditions?: readonly Step[][];
   /** More rows fail with Failure "limit". */
   rowsMax: number;
 }
@@ -86,6 +90,10 @@ export interface RowColumns {
   timeNs: Float64Array;
   /** One for each column of the query. */
   columns: ColumnData[];
+  /** Empty unless they were asked for. */
+  arrivals: Float64Array;
+  /** One for each condition of the query: 1 for the rows that pass it. */
+  conditions: Uint8Array[];
   scanned: ScanStatistics;
 }
 

@@ -5,7 +5,10 @@ import { compileNumberParser, type FieldRead, readNumbers } from "../aggregate/f
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import { columnText } from "../column/column.ts";
+import { canGroupByCodes } from "../column/dictionary.ts";
 import { Failure } from "../failure.ts";
+import { selectPassingRows } from "../filter/matching-rows.ts";
 import {
   compileRowSteps,
   fieldTextOf,
@@ -16,6 +19,7 @@ import {
 } from "../filter/row-steps.ts";
 import { blockRows } from "../limits.ts";
 import { dayStartNs } from "../model/day.ts";
+import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import type { ColumnData, ColumnRead } from "../plan/row-query.ts";
 import { emptyScanStatistics } from "../plan/scan-statistics.ts";
@@ -28,6 +32,7 @@ import {
 } from "../summary/answer-source.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { hasBit } from "../vector/bitmap.ts";
+import { joinBytes, joinFloats, joinInts } from "../vector/joined.ts";
 import { textAt } from "../vector/text.ts";
 import { type ChunkMatch, matchRows } from "./matched-rows.ts";
 
@@ -35,6 +40,8 @@ import { type ChunkMatch, matchRows } from "./matched-rows.ts";
 export interface RowColumnsTask extends SelectionTask {
   kind: "columns";
   reads: readonly ColumnRead[];
+  withArrivals: boolean;
+  conditions: readonly Step[][];
   /** Rows of one thread at most. */
   rowsMax: number;
 }
@@ -44,6 +51,9 @@ export interface RowColumnsAnswer extends ScanAnswer {
   timeNs: Float64Array;
   /** One for each of `reads`. */
   columns: ColumnData[];
+  arrivals: Float64Array;
+  /** One for each condition of the task. */
+  conditions: Uint8Array[];
 }
 
 /** A read on one thread. */
@@ -52,6 +62,8 @@ interface RowColumnsRead extends ChunkScan {
   /** Steps from the first extraction on, if there is one. */
   extraction: RowSteps | undefined;
   times: Float64Array[];
+  arrivals: Float64Array[];
+  asked: RowCondition[];
   collectors: Collector[];
   rows: number;
   bytes: number;
@@ -63,6 +75,7 @@ interface ListedRows {
   match: ChunkMatch;
   list: Uint32Array;
   read: FieldRead;
+  checkpoint: () => void;
 }
 
 /** Collects one field, chunk after chunk. */
@@ -70,6 +83,8 @@ interface Collector {
   addRows(rows: ListedRows): Promise<void>;
   addRow(row: RowState): void;
   finish(): ColumnData;
+  /** Bytes of the texts that it holds. */
+  readonly bytes?: number;
 }
 
 /** Reads all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
@@ -93,16 +108,20 @@ function createRead(task: RowColumnsTask, access: ChunkAccess): RowColumnsRead {
   const { filters, rest } = splitSteps(task.steps);
   const damaged: DamagedChunk[] = [];
   return {
-    ...{ ...access, task, scanned: emptyScanStatistics(), damaged, rows: 0, bytes: 0, times: [] },
+    ...{ ...access, task, scanned: emptyScanStatistics(), damaged, rows: 0, bytes: 0 },
+    ...{ times: [], arrivals: [], asked: task.conditions.map((steps) => new RowCondition(steps)) },
     filter: { kind: "and", of: filters },
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     collectors: task.reads.map(makeCollector),
   };
 }
 
-function finishRead({ times, collectors, scanned, damaged }: RowColumnsRead): RowColumnsAnswer {
+function finishRead(read: RowColumnsRead): RowColumnsAnswer {
+  const { times, arrivals, asked, collectors, scanned, damaged } = read;
   return {
     timeNs: joinFloats(times),
+    arrivals: joinFloats(arrivals),
+    conditions: asked.map((condition) => condition.finish()),
     columns: collectors.map((collector) => collector.finish()),
     ...{ scanned, damaged },
   };
@@ -117,13 +136,14 @@ async function readChunkRows(read: RowColumnsRead, chunk: OpenChunk): Promise<vo
     const rows = listRows(read, matched);
     if (read.extraction === undefined) {
       takeTimes(read, rows);
+      for (const condition of read.asked) await condition.addRows(rows);
       for (const collector of read.collectors) await collector.addRows(rows);
     } else await readExtracted(read, rows, read.extraction);
   }
   scanned.rows += scannedRows;
   scanned.bytes += view.readBytes;
   checkCaps(task.control, {
-    memoryBytes: view.decodedBytes + read.bytes,
+    memoryBytes: view.decodedBytes + read.bytes + textBytes(read),
     scannedRows: scanned.rows,
   });
 }
@@ -132,20 +152,27 @@ function listRows({ task, yieldThread }: RowColumnsRead, match: ChunkMatch): Lis
   const { view, from, to, selection } = match;
   const list = view.heap.scratch.uint32(match.rows);
   view.heap.kernels.expand(selection, 0, list);
+  const checkpoint = () => checkControl(task.control);
   const yieldTurn = async () => {
-    checkControl(task.control);
+    checkpoint();
     await yieldThread();
   };
-  return { view, match, list, read: { view, rows: { from, to, selection }, list, yieldTurn } };
+  return { view, match, list, checkpoint, read: { view, rows: { from, to, selection }, list, yieldTurn } };
 }
 
 /** Bytes that a row takes in the answer, about: its time, and a number or two halves of a hash for each column. */
 const cellBytes = 8;
+/** Of a text in memory. */
+const bytesPerCharacter = 2;
+
+function textBytes({ collectors }: RowColumnsRead): number {
+  return collectors.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+}
 
 function countRows(read: RowColumnsRead, rows: number): void {
   const { task } = read;
   read.rows += rows;
-  read.bytes += rows * cellBytes * (1 + task.reads.length);
+  read.bytes += rows * (cellBytes * (2 + task.reads.length) + task.conditions.length);
   if (read.rows > task.rowsMax) throw new Failure("limit", `the query finds more than ${task.rowsMax} rows`);
 }
 
@@ -154,6 +181,9 @@ function takeTimes(read: RowColumnsRead, { view, match, list }: ListedRows): voi
   const offset = Number(dayStartNs(view.day) - read.task.fromNs);
   const { timeNs } = view;
   read.times.push(Float64Array.from(list, (place) => offset + timeNs[match.from + place]!));
+  if (!read.task.withArrivals) return;
+  const { arrival } = view;
+  read.arrivals.push(Float64Array.from(list, (place) => arrival[match.from + place]!));
 }
 
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */
@@ -163,16 +193,63 @@ async function readExtracted(
   passes: RowSteps,
 ): Promise<void> {
   const offset = Number(dayStartNs(view.day) - read.task.fromNs);
+  const { withArrivals } = read.task;
   const times: number[] = [];
+  const arrivals: number[] = [];
   for (const [i, place] of list.entries()) {
     if (i % blockRows === 0) await yieldTurn();
     const state = readRowState(view, match.from + place);
     if (!passes(state)) continue;
     times.push(offset + view.timeNs[match.from + place]!);
+    if (withArrivals) arrivals.push(state.arrival);
+    for (const condition of read.asked) condition.addRow(state);
     for (const collector of read.collectors) collector.addRow(state);
   }
   countRows(read, times.length);
   read.times.push(Float64Array.from(times));
+  read.arrivals.push(Float64Array.from(arrivals));
+}
+
+/** Notes which rows pass some steps, chunk after chunk. */
+class RowCondition {
+  readonly #filter: Filter;
+  /** Steps from the first extraction on, if there is one. */
+  readonly #extraction: RowSteps | undefined;
+  readonly #passes: RowSteps;
+  readonly #passed: Uint8Array[] = [];
+  #single: number[] = [];
+
+  constructor(steps: readonly Step[]) {
+    const { filters, rest } = splitSteps(steps);
+    this.#filter = { kind: "and", of: filters };
+    this.#extraction = rest.length === 0 ? undefined : compileRowSteps(rest);
+    this.#passes = compileRowSteps(steps);
+  }
+
+  async addRows({ view, match, list, checkpoint, read: { yieldTurn } }: ListedRows): Promise<void> {
+    const { from, to } = match;
+    const passed = new Uint8Array(list.length);
+    this.#passed.push(passed);
+    const block = { from, rows: to - from, selection: match.selection };
+    const selection = await selectPassingRows(this.#filter, view, block, checkpoint, yieldTurn);
+    for (let i = 0; i < list.length; i++) {
+      const place = list[i]!;
+      if (!hasBit(selection, place)) continue;
+      if (this.#extraction !== undefined) {
+        if (i % blockRows === 0) await yieldTurn();
+        if (!this.#extraction(readRowState(view, from + place))) continue;
+      }
+      passed[i] = 1;
+    }
+  }
+
+  addRow(row: RowState): void {
+    this.#single.push(this.#passes({ ...row, attributes: new Map(row.attributes) }) ? 1 : 0);
+  }
+
+  finish(): Uint8Array {
+    return joinBytes([...this.#passed, Uint8Array.from(this.#single)]);
+  }
 }
 
 function makeCollector({ field, as }: ColumnRead): Collector {
@@ -186,21 +263,33 @@ function makeCollector({ field, as }: ColumnRead): Collector {
   }
 }
 
+/** A dictionary of all texts of a chunk is made where at least one row in so many is read. */
+const fewRows = 8;
+
 /** Codes of distinct texts; code 0 is the empty text, which stands for rows that lack the field. */
 class TextCollector implements Collector {
   readonly #field: ColumnRead["field"];
   readonly #codeOf = new Map([["", 0]]);
   readonly #codes: Uint32Array[] = [];
   #single: number[] = [];
+  bytes = 0;
 
   constructor(field: ColumnRead["field"]) {
     this.#field = field;
   }
 
   async addRows({ view, match, list }: ListedRows): Promise<void> {
-    const column = view.dictionary(this.#field);
     const codes = new Uint32Array(list.length);
     this.#codes.push(codes);
+    const stored = view.column(this.#field);
+    if (!canGroupByCodes(stored) && list.length * fewRows < view.rows) {
+      for (let i = 0; i < list.length; i++) {
+        const text = columnText(stored, match.from + list[i]!);
+        codes[i] = this.#code(toLabel(this.#field, text));
+      }
+      return;
+    }
+    const column = view.dictionary(this.#field);
     if (column.kind === "constant") codes.fill(this.#code(toLabel(this.#field, column.value)));
     if (column.kind !== "dictionary") return;
     const { values, valueCount } = column;
@@ -228,6 +317,7 @@ class TextCollector implements Collector {
     if (code === undefined) {
       code = this.#codeOf.size;
       this.#codeOf.set(text, code);
+      this.bytes += text.length * bytesPerCharacter;
     }
     return code;
   }
@@ -296,24 +386,4 @@ class NumberCollector implements Collector {
   finish(): ColumnData {
     return { as: "number", values: joinFloats(this.#values) };
   }
-}
-
-function joinFloats(parts: readonly Float64Array[]): Float64Array {
-  const joined = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
-}
-
-function joinInts(parts: readonly Uint32Array[]): Uint32Array {
-  const joined = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }

@@ -4,53 +4,48 @@ import { Failure } from "../failure.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { ColumnData, RowColumns, RowColumnsQuery } from "../plan/row-query.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
+import { joinBytes, joinFloats, joinInts } from "../vector/joined.ts";
 import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryRowColumns(context: QueryContext, query: RowColumnsQuery): Promise<RowColumns> {
   const { control } = context;
-  const { fromNs, toNs, steps, columns: reads, rowsMax } = query;
+  const { fromNs, toNs, steps, columns: reads, conditions = [], withArrivals = false, rowsMax } = query;
   const answers = await scatterGather<RowColumnsAnswer>(context, query, (chunks) => {
-    return { kind: "columns", chunks, fromNs, toNs, steps, reads, rowsMax, control };
+    return {
+      kind: "columns",
+      chunks,
+      fromNs,
+      toNs,
+      steps,
+      reads,
+      conditions,
+      withArrivals,
+      rowsMax,
+      control,
+    };
   });
   const rows = answers.reduce((sum, { timeNs }) => sum + timeNs.length, 0);
   if (rows > rowsMax) throw new Failure("limit", `the query finds more than ${rowsMax} rows`);
-  const timeNs = new Float64Array(rows);
-  let at = 0;
-  for (const answer of answers) {
-    timeNs.set(answer.timeNs, at);
-    at += answer.timeNs.length;
-  }
+  const timeNs = joinFloats(answers.map((answer) => answer.timeNs));
+  const arrivals = joinFloats(answers.map((answer) => answer.arrivals));
+  const passed = conditions.map((_, i) => joinBytes(answers.map((answer) => answer.conditions[i]!)));
   const columns: ColumnData[] = [];
   for (const [i, { as }] of reads.entries()) {
     await letOthersRun(control);
     const parts = answers.map((answer) => answer.columns[i]!);
-    columns.push(as === "text" ? await joinTexts(parts, rows, control) : joinNumbers(as, parts, rows));
+    columns.push(as === "text" ? await joinTexts(parts, rows, control) : joinNumbers(as, parts));
   }
-  return { rows, timeNs, columns, scanned: sumScanStatistics(answers) };
+  return { rows, timeNs, columns, arrivals, conditions: passed, scanned: sumScanStatistics(answers) };
 }
 
-function joinNumbers(as: "number" | "hash", parts: readonly ColumnData[], rows: number): ColumnData {
+function joinNumbers(as: "number" | "hash", parts: readonly ColumnData[]): ColumnData {
   if (as === "number") {
-    const values = new Float64Array(rows);
-    let at = 0;
-    for (const part of parts) {
-      if (part.as !== "number") continue;
-      values.set(part.values, at);
-      at += part.values.length;
-    }
-    return { as, values };
+    return { as, values: joinFloats(parts.flatMap((part) => (part.as === "number" ? [part.values] : []))) };
   }
-  const [low, high] = [new Uint32Array(rows), new Uint32Array(rows)];
-  let at = 0;
-  for (const part of parts) {
-    if (part.as !== "hash") continue;
-    low.set(part.low, at);
-    high.set(part.high, at);
-    at += part.low.length;
-  }
-  return { as, low, high };
+  const hashes = parts.flatMap((part) => (part.as === "hash" ? [part] : []));
+  return { as, low: joinInts(hashes.map(({ low }) => low)), high: joinInts(hashes.map(({ high }) => high)) };
 }
 
 /** Each thread has numbered its texts by itself: the texts are numbered anew. */

@@ -44,6 +44,7 @@ export function countFromHeader(
   view: ChunkView,
   textRows: CountTextRows,
 ): ChunkCounts | undefined {
+  if (residual.some(({ kind }) => kind === "arrived")) return undefined;
   const counts = groupBy.map((field) => listedValueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
   const [field, ...more] = distinctFields([...differing, ...residual.flatMap(fieldsOf)]);
@@ -102,6 +103,8 @@ function fieldsOf(filter: Filter): Field[] {
       return filter.of.flatMap(fieldsOf);
     case "not":
       return fieldsOf(filter.of);
+    case "arrived":
+      throw new Error("headers do not count arrival numbers");
     default:
       return [filter.field];
   }

@@ -3,14 +3,14 @@ import type {
   FieldValueCounts,
   QueryLimits,
   RowSignal,
-  Step,
   Store,
   ValueCounts,
 } from "../../engine/index.ts";
 import { templateTextOf } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
-import { simplifySteps } from "../plan/simplification.ts";
+import { simplifyRowSteps, simplifySteps } from "../plan/simplification.ts";
 import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { firstInTurns } from "../time/sort-in-turns.ts";
@@ -18,7 +18,7 @@ import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { chanceOf, contrastOf } from "./contrast.ts";
 
 /** The part of a store that a comparison needs. */
-export type ComparisonStore = Pick<Store, "countValues" | "search" | "attributeKeys">;
+export type ComparisonStore = Pick<Store, "readColumns" | "countValues" | "search" | "attributeKeys">;
 
 /** Rows of one side of a comparison. */
 interface ComparedRows extends TimeRange {
@@ -115,7 +115,10 @@ export async function queryComparison(
   limits?: QueryLimits,
 ): Promise<Comparison> {
   const startedAtMs = performance.now();
-  const sides = [planSide(query, query.selection), planSide(query, query.baseline)] as const;
+  const sides = [
+    await planSide(store, query, query.selection, limits),
+    await planSide(store, query, query.baseline, limits),
+  ] as const;
   const [selection, baseline] = await Promise.all(
     sides.map(({ scan }) => store.countValues({ ...scan, valuesMax }, limits)),
   );
@@ -136,10 +139,17 @@ export async function queryComparison(
   };
 }
 
-function planSide({ signal, query }: ComparisonQuery, rows: ComparedRows) {
+async function planSide(
+  store: ComparisonStore,
+  { signal, query }: ComparisonQuery,
+  rows: ComparedRows,
+  limits: QueryLimits | undefined,
+) {
   const plans = [planSearch(signal, query), planSearch(signal, rows.query)];
-  const steps = simplifySteps(plans.flatMap((plan) => plan.steps));
-  return { plans, scan: { signal, ...toRangeNs(rows.startMs, rows.endMs), steps } };
+  const range = { signal, ...toRangeNs(rows.startMs, rows.endMs) };
+  const selected = { ...range, steps: simplifySteps(plans.flatMap((plan) => plan.steps)) };
+  const { steps } = await resolveSteps(store, selected, limits);
+  return { plans, scan: { ...range, steps } };
 }
 
 function warnOfEmptySides(selection: ValueCounts, baseline: ValueCounts): string[] {
@@ -269,7 +279,7 @@ function makePatternReader(
   return async ({ value, field, chance: _, ...difference }) => {
     const { scan } = difference.score > 0 ? selection : baseline;
     const filter = { kind: "equals", field, value: value! } as const;
-    const steps: Step[] = simplifySteps([...scan.steps, { kind: "filter", filter }]);
+    const steps = simplifyRowSteps([...scan.steps, { kind: "filter", filter }]);
     const { rows } = await store.search({ ...scan, steps, limit: 1 }, limits);
     if (rows[0] === undefined) return [];
     const { message: example, level } = rows[0];
@@ -277,4 +287,4 @@ function makePatternReader(
   };
 }
 
-type Side = ReturnType<typeof planSide>;
+type Side = Awaited<ReturnType<typeof planSide>>;

@@ -15,14 +15,13 @@ import {
   type SearchTerm,
   type SearchTerms,
 } from "../tree/search-terms.ts";
-import { makeSelector, type TelemetrySelector, timesOf } from "../tree/selector.ts";
+import { makeSelector, type Stage, type TelemetrySelector, timesOf } from "../tree/selector.ts";
 import {
   joinConditions,
   type LabelCondition,
   makeLabelFilter,
   makeLineFilter,
   makeLineFilterText,
-  type Stage,
 } from "../tree/stage.ts";
 import { makePlainString, type StringLiteral } from "../tree/string-literal.ts";
 

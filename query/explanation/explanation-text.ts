@@ -1,6 +1,7 @@
 /** The text of an explanation for people. */
 
-import type { Aggregation, ConditionStatistics, Extractor, Field, Filter, Step } from "../../engine/index.ts";
+import type { Aggregation, ConditionStatistics, Extractor, Field, Filter } from "../../engine/index.ts";
+import type { PlanStep } from "../plan/ordered/ordered-step.ts";
 import type { SampleScan, Scan, ScanRead } from "../plan/scan.ts";
 import type {
   Constant,
@@ -134,16 +135,16 @@ function printScanTitle(scan: Scan): string {
 }
 
 /** The steps of a scan; with what each condition before the first extraction did, where that was counted. */
-function printSteps(steps: readonly Step[], reads: readonly ScanRead[]): string[] {
+function printSteps(steps: readonly PlanStep[], reads: readonly ScanRead[]): string[] {
   const counted = reads.flatMap(({ scanned: { conditions } }) =>
     conditions === undefined ? [] : [conditions],
   );
   const conditions = counted[0]?.map((_, i) => counted.map((each) => each[i]!)) ?? [];
   return steps.flatMap((step) => {
-    if (step.kind === "extract") {
-      // What is behind an extraction is not counted.
+    if (step.kind !== "filter") {
+      // What is behind any other step is not counted.
       conditions.length = 0;
-      return [printExtraction(step.extractor)];
+      return printOtherStep(step);
     }
     if (conditions.length === 0) return [`where    ${printFilter(step.filter)}`];
     const parts = step.filter.kind === "and" ? step.filter.of : [step.filter];
@@ -152,6 +153,36 @@ function printSteps(steps: readonly Step[], reads: readonly ScanRead[]): string[
       ...printCondition(conditions.shift() ?? []),
     ]);
   });
+}
+
+function printOtherStep(step: Exclude<PlanStep, { kind: "filter" }>): string[] {
+  const withinNs = "withinNs" in step && step.withinNs !== undefined ? ` within ${step.withinNs / 1e9}s` : "";
+  switch (step.kind) {
+    case "extract":
+      return [printExtraction(step.extractor)];
+    case "attach":
+      return [`attach   ${step.attributes.map(({ key }) => key).join(", ")}`];
+    case "assign":
+      return [`assign   ${step.label} = ${step.op}${printGroups(step.by)}${withinNs}`];
+    case "keep":
+      return [`keep     ${step.row}${printGroups(step.by)}`];
+    case "sequence":
+      return [
+        `sequence${printGroups(step.by)}${withinNs}`,
+        ...step.of.map(
+          ({ isNot, filter }) => `         ${isNot ? "no " : "a row of "}${printFilter(filter)}`,
+        ),
+      ];
+    case "join":
+      return [
+        `${step.isUnless ? "unless" : "join"}   ${step.signal} on ${step.on.map(({ right }) => printField(right)).join(", ")}${withinNs}`,
+        ...printSteps(step.steps, []).map((line) => `         ${line}`),
+      ];
+  }
+}
+
+function printGroups(by: readonly Field[]): string {
+  return by.length === 0 ? "" : ` by (${by.map(printField).join(", ")})`;
 }
 
 function printExtraction(extractor: Extractor): string {
@@ -192,6 +223,8 @@ function printFilter(filter: Filter, isNegated = false): string {
     }
     case "not":
       return printFilter(filter.of, !isNegated);
+    case "arrived":
+      return `${not}one of ${filter.numbers.length.toLocaleString("en")} rows`;
     case "equals":
       return `${printField(filter.field)} ${isNegated ? "!=" : "="} ${JSON.stringify(filter.value)}`;
     case "present":

@@ -1,5 +1,7 @@
 import type { ColumnRead, QueryLimits, Store } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { planSearch } from "../plan/search-plan.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import type { HashColumn } from "./span-table.ts";
 
@@ -22,8 +24,13 @@ export async function readFoundTraces(
   { signal, query, startMs, endMs, rowsMax }: TraceSelection,
   limits?: QueryLimits,
 ): Promise<HashColumn> {
-  const { steps } = planSearch(signal, query);
+  const startedAtMs = performance.now();
+  const plan = planSearch(signal, query);
   const range = toRangeNs(startMs, endMs);
-  const found = await store.readColumns({ signal, ...range, steps, columns: [traceIdRead], rowsMax }, limits);
+  const fields = [traceIdRead.field];
+  const { steps } = await resolveSteps(store, { ...range, signal, steps: plan.steps }, limits, { fields });
+  const remaining = deductElapsedTime(startedAtMs, limits);
+  const rows = { signal, ...range, steps, columns: [traceIdRead], rowsMax };
+  const found = await store.readColumns(rows, remaining);
   return found.columns[0] as HashColumn;
 }

@@ -1,4 +1,5 @@
 import type { ColumnRead, Field, QueryLimits, RowColumns, Step, Store } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
 import { bucketStartMsOf, makeTimeBuckets } from "../time/buckets.ts";
@@ -84,9 +85,16 @@ export async function queryServiceMap(
   const work = new WorkDeadline(startedAtMs, limits);
   const remaining = () => deductElapsedTime(startedAtMs, limits);
   const { range, warnings } = await narrow(store, asked, remaining());
-  const steps = dropUnreadExtraction(
-    plan.steps,
-    idReads.map(({ field }) => field as Field),
+  const fields = idReads.map(({ field }): Field => field);
+  const { steps } = await resolveSteps(
+    store,
+    {
+      signal: "traces",
+      ...toRangeNs(range.startMs, range.endMs),
+      steps: dropUnreadExtraction(plan.steps, fields),
+    },
+    remaining(),
+    { fields },
   );
   const spans = await readFoundSpans(store, { range, steps, limits: remaining() }, work);
   const map = new MapBuilder(spans);

@@ -6,14 +6,15 @@ import {
   type Store,
   textAt,
 } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { planSearch } from "../plan/search-plan.ts";
-import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { dropUnreadExtraction, simplifyRowSteps } from "../plan/simplification.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a histogram of durations needs. */
-export type DurationStore = Pick<Store, "aggregate" | "attributeKeys">;
+export type DurationStore = Pick<Store, "readColumns" | "aggregate" | "attributeKeys">;
 
 /** A search for spans. */
 export interface DurationQuery extends TimeRange {
@@ -68,12 +69,14 @@ export async function queryDurations(
   const startedAtMs = performance.now();
   const plan = planSearch("traces", query);
   const scan = { signal: "traces", ...toRangeNs(startMs, endMs) } as const;
-  const steps = dropUnreadExtraction(plan.steps, [duration, status]);
+  const fields = [duration, status];
+  const rows = { ...scan, steps: dropUnreadExtraction(plan.steps, fields) };
+  const { steps } = await resolveSteps(store, rows, limits, { fields });
   const present: Step = { kind: "filter", filter: { kind: "present", field: duration } };
   const whole = await store.aggregate(
     {
       ...scan,
-      steps: simplifySteps([...steps, present]),
+      steps: simplifyRowSteps([...steps, present]),
       groupBy: [],
       aggregates: [
         { op: "min", of },
@@ -90,7 +93,7 @@ export async function queryDurations(
   const remaining = deductElapsedTime(startedAtMs, limits);
   const buckets = await Promise.all(
     makeBounds(least, greatest!).map(async ([fromMs, toMs]): Promise<DurationBucket> => {
-      const within = simplifySteps([
+      const within = simplifyRowSteps([
         ...steps,
         ...(fromMs === 0 ? [present] : [compare(">=", fromMs)]),
         compare("<", toMs),

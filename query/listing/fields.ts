@@ -1,4 +1,5 @@
 import type { FieldCounts, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { WorkDeadline } from "../time/deadline.ts";
@@ -7,7 +8,7 @@ import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of fields needs. */
-export type FieldStore = Pick<Store, "countFields" | "attributeKeys">;
+export type FieldStore = Pick<Store, "readColumns" | "countFields" | "attributeKeys">;
 
 /** A search, and which fields of its rows to list. */
 export interface FieldQuery extends TimeRange {
@@ -52,7 +53,8 @@ export async function queryFields(
   const work = new WorkDeadline(performance.now(), limits);
   const plan = planSearch(signal, query);
   const range = toRangeNs(startMs, endMs);
-  const counts = await store.countFields({ signal, ...range, steps: plan.steps }, limits);
+  const { steps } = await resolveSteps(store, { signal, ...range, steps: plan.steps }, limits);
+  const counts = await store.countFields({ signal, ...range, steps }, limits);
   const fields: ListedField[] = [];
   for (const field of listCounted(signal, counts)) {
     if (work.isTurnOver()) await work.yield();

@@ -7,6 +7,7 @@ import {
   type Store,
   textAt,
 } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { fieldOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
@@ -17,7 +18,7 @@ import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a histogram of rows needs. */
-export type HistogramStore = Pick<Store, "aggregate" | "attributeKeys">;
+export type HistogramStore = Pick<Store, "readColumns" | "aggregate" | "attributeKeys">;
 
 /** A search, and the width of the buckets in which its rows are counted. */
 export interface HistogramQuery extends TimeRange {
@@ -90,7 +91,8 @@ export async function queryHistogram(
   const range = toRangeNs(startMs, endMs);
   const groupField = by === undefined ? groupFieldBySignal[signal] : { by, field: fieldOf(by, signal) };
   const groupBy = groupField === null ? [] : [groupField.field];
-  const steps = dropUnreadExtraction(plan.steps, groupBy);
+  const rows = { signal, ...range, steps: dropUnreadExtraction(plan.steps, groupBy) };
+  const { steps } = await resolveSteps(store, rows, limits, { fields: groupBy });
   const bucketNs = BigInt(buckets.seconds) * 1_000_000_000n;
   const counts: AggregateQuery = {
     signal,

@@ -1,6 +1,7 @@
 import type { Field, QueryLimits, SeriesCount, Step, Store } from "../../engine/index.ts";
 import { parseExpression } from "../parse/parser.ts";
 import { createPlanContext, type PlanContext } from "../plan/context.ts";
+import { toRowSteps } from "../plan/ordered/ordered-step.ts";
 import { makePrefixSteps } from "../plan/regexp.ts";
 import { planSelector } from "../plan/selector.ts";
 import type { ExpectedName } from "../plan/series-plan.ts";
@@ -160,7 +161,7 @@ function planSelection(text: string): MetricSelection & { expectedNames: Expecte
   if (first === undefined) return { steps: [], expectedNames: [] };
   const tree = parseExpression(source);
   const { node, name } = selectorOf(tree, first.tokenType === LeftBrace, context);
-  const steps = simplifySteps(planSelector(node, context));
+  const steps = toRowSteps(simplifySteps(planSelector(node, context)));
   if (name === undefined) return { steps, expectedNames: [] };
   const labels = Array.from(
     context.names,

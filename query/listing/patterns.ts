@@ -6,15 +6,16 @@ import {
   templateTextOf,
   textAt,
 } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { planLogs } from "../plan/search-plan.ts";
-import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { dropUnreadExtraction, simplifyRowSteps } from "../plan/simplification.ts";
 import { deductElapsedTime, WorkDeadline } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { firstInTurns } from "../time/sort-in-turns.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of patterns needs. */
-export type PatternStore = Pick<Store, "aggregate" | "search" | "attributeKeys">;
+export type PatternStore = Pick<Store, "readColumns" | "aggregate" | "search" | "attributeKeys">;
 
 /** A search for logs, and how many patterns of their messages to list. */
 export interface PatternQuery extends TimeRange {
@@ -72,10 +73,18 @@ export async function queryPatterns(
   const startedAtMs = performance.now();
   const plan = planLogs(query);
   const range = { signal: "logs", ...toRangeNs(startMs, endMs) } as const;
+  const { steps } = await resolveSteps(
+    store,
+    { ...range, steps: dropUnreadExtraction(plan.steps, []) },
+    limits,
+    {
+      fields: [],
+    },
+  );
   const aggregated = await store.aggregate(
     {
       ...range,
-      steps: dropUnreadExtraction(plan.steps, []),
+      steps,
       groupBy: [{ kind: "template" }, { kind: "level" }],
       aggregates: [{ op: "count" }, { op: "first" }, { op: "last" }],
     },
@@ -85,7 +94,7 @@ export async function queryPatterns(
   const counts = await countPatterns(aggregated, work);
   const count = counts.reduce((sum, pattern) => sum + pattern.count, 0);
   const most = await firstInTurns(counts, limit, compareCounts, work);
-  const readExample = makeExampleReader(store, plan.steps, deductElapsedTime(startedAtMs, limits));
+  const readExample = makeExampleReader(store, steps, deductElapsedTime(startedAtMs, limits));
   const listed = await Promise.all(
     most.map(async (pattern): Promise<Pattern[]> => {
       const example = await readExample(pattern);
@@ -149,7 +158,7 @@ function makeExampleReader(
 ): (pattern: PatternCount) => Promise<string | undefined> {
   return async ({ template, lastSeenMs }) => {
     const filter = { kind: "equals", field: { kind: "template" }, value: template } as const;
-    const narrowed = simplifySteps([...steps, { kind: "filter", filter }]);
+    const narrowed = simplifyRowSteps([...steps, { kind: "filter", filter }]);
     const range = toRangeNs(lastSeenMs, lastSeenMs);
     const { rows } = await store.search({ signal: "logs", ...range, steps: narrowed, limit: 1 }, limits);
     return rows[0]?.message;

@@ -9,6 +9,7 @@ import {
   type Store,
   textAt,
 } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { fieldOf } from "../plan/field.ts";
 import { makePrefixSteps } from "../plan/regexp.ts";
 import { planSearch } from "../plan/search-plan.ts";
@@ -19,7 +20,7 @@ import { firstInTurns } from "../time/sort-in-turns.ts";
 import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of values needs. */
-export type ValueStore = Pick<Store, "aggregate" | "attributeKeys">;
+export type ValueStore = Pick<Store, "readColumns" | "aggregate" | "attributeKeys">;
 
 /** A search, and which values of one field of its rows to list. */
 export interface ValueQuery extends TimeRange {
@@ -75,8 +76,13 @@ export async function queryValues(
   const startedAtMs = performance.now();
   const plan = planSearch(signal, query);
   const field = fieldOf(name, signal);
-  const steps = dropUnreadExtraction(plan.steps, [field]);
-  const rows = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
+  const wanted = simplifySteps([
+    ...dropUnreadExtraction(plan.steps, [field]),
+    ...makePrefixSteps(field, prefix),
+  ]);
+  const selected = { signal, ...toRangeNs(startMs, endMs), steps: wanted };
+  const { steps } = await resolveSteps(store, selected, limits, { fields: [field] });
+  const rows = { signal, field, steps };
   const work = new WorkDeadline(startedAtMs, limits);
   const counted = await countNewest(
     rows,

@@ -27,3 +27,11 @@ export function firstTokenOf(cst: CstNode): IToken {
     .flat()
     .find((element) => "image" in element) as IToken;
 }
+
+/** The first token of the text that the node was parsed from. */
+export function beginOf(cst: CstNode): IToken {
+  const tokens = Object.values(cst.children)
+    .flat()
+    .map((element) => ("image" in element ? element : beginOf(element)));
+  return tokens.reduce((first, token) => (token.startOffset < first.startOffset ? token : first));
+}

@@ -1,12 +1,12 @@
 import { EOF } from "chevrotain";
 import * as token from "../text/tokens.ts";
-import { type GrammarRule, SelectorGrammar } from "./selector-grammar.ts";
+import { OrderedGrammar } from "./ordered-grammar.ts";
+import type { GrammarRule } from "./selector-grammar.ts";
 
 /** What the rules expect where the text is wrong: the first half of the sentence "expected …, found …". */
 const expected = {
   operand: "a selector such as `logs{…}`, an aggregation, a number or `(`",
   inner: "a selector such as `logs{…}`, `rate(…)`, `increase(…)`, `json_path(…)` or an aggregation",
-  labelsEnd: "`,` or `)`",
   number: "a number",
   end: "an operator, a stage or the end of the query",
 } as const;
@@ -14,7 +14,7 @@ const expected = {
 /**
  * The grammar of svcQL, without operator precedence. `visitor.ts` turns its concrete syntax tree into the syntax tree.
  */
-class Grammar extends SelectorGrammar {
+class Grammar extends OrderedGrammar {
   constructor() {
     super();
     this.performSelfAnalysis();
@@ -134,18 +134,6 @@ class Grammar extends SelectorGrammar {
   readonly grouping: GrammarRule = this.RULE("grouping", () => {
     this.OR([{ ALT: () => this.CONSUME(token.By) }, { ALT: () => this.CONSUME(token.Without) }]);
     this.SUBRULE(this.labels);
-  });
-
-  readonly labels: GrammarRule = this.RULE("labels", () => {
-    this.CONSUME(token.LeftParen);
-    this.OPTION(() => {
-      this.SUBRULE(this.label);
-      this.MANY(() => {
-        this.CONSUME(token.Comma);
-        this.SUBRULE2(this.label);
-      });
-    });
-    this.CONSUME(token.RightParen, { ERR_MSG: expected.labelsEnd });
   });
 
   readonly rangeFunction: GrammarRule = this.RULE("rangeFunction", () => {

@@ -21,6 +21,7 @@ const expected = {
   condition: "a label filter such as `status >= 500`, or `(`",
   number: "a number",
   duration: "a duration such as `5m` or `1h30m`",
+  labelsEnd: "`,` or `)`",
   end: "an operator, a stage or the end of the query",
 } as const;
 
@@ -38,7 +39,11 @@ const errorMessageProvider: IParserErrorMessageProvider = {
 export type GrammarRule = ParserMethod<[], CstNode>;
 
 /** The part of the grammar for labels, matchers, selectors and their stages. `grammar.ts` adds expressions. */
-export class SelectorGrammar extends CstParser {
+export abstract class SelectorGrammar extends CstParser {
+  /** Returns whether a stage over several rows comes next. */
+  protected abstract isOrderedStage(): boolean;
+  abstract readonly orderedStage: GrammarRule;
+
   constructor() {
     super(token.vocabulary, { maxLookahead: 2, errorMessageProvider, recoveryEnabled: false });
   }
@@ -214,7 +219,11 @@ export class SelectorGrammar extends CstParser {
 
   readonly pipeStage: GrammarRule = this.RULE("pipeStage", () => {
     this.OR({
+      // A stage over several rows begins like a label filter; the gate tells them apart.
+      IGNORE_AMBIGUITIES: true,
+      MAX_LOOKAHEAD: 1,
       DEF: [
+        { GATE: () => this.isOrderedStage(), ALT: () => this.SUBRULE(this.orderedStage) },
         { ALT: () => this.CONSUME(token.Json) },
         { ALT: () => this.CONSUME(token.Logfmt) },
         { ALT: () => this.SUBRULE(this.patternStage) },
@@ -267,6 +276,18 @@ export class SelectorGrammar extends CstParser {
       ],
       ERR_MSG: expected.condition,
     });
+  });
+
+  readonly labels: GrammarRule = this.RULE("labels", () => {
+    this.CONSUME(token.LeftParen);
+    this.OPTION(() => {
+      this.SUBRULE(this.label);
+      this.MANY(() => {
+        this.CONSUME(token.Comma);
+        this.SUBRULE2(this.label);
+      });
+    });
+    this.CONSUME(token.RightParen, { ERR_MSG: expected.labelsEnd });
   });
 
   #isComparison(): boolean {

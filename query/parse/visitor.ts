@@ -29,6 +29,7 @@ import {
   makeSignalSource,
   type SelectorTimes,
   type SignalSource,
+  type Stage,
   type TelemetrySelector,
   unquotedMetricName,
 } from "../tree/selector.ts";
@@ -36,6 +37,7 @@ import {
   joinConditions,
   jsonStage,
   type LabelCondition,
+  type LineFilter,
   type LineFilterOperator,
   type LineFilterText,
   logfmtStage,
@@ -44,12 +46,12 @@ import {
   makeLineFilterText,
   makePatternStage,
   makeRegexpStage,
-  type Stage,
 } from "../tree/stage.ts";
 import { makePlainString, makeStringLiteral, type StringLiteral } from "../tree/string-literal.ts";
 import { makeVariable, type Variable } from "../tree/variable.ts";
 import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./concrete-syntax-tree.ts";
 import { type InfixOperator, joinOperands } from "./operator-precedence.ts";
+import { OrderedVisitor } from "./ordered-visitor.ts";
 import { nodeSpanOfString, parseStringLiteral } from "./string-literal.ts";
 
 /** Builds the syntax tree of one query, with a method for each rule of the grammar. Records the spans of the nodes. */
@@ -57,11 +59,13 @@ export class TreeVisitor {
   readonly #source: Source;
   /** The signal of a selector without a name. */
   readonly #defaultSignal: RowSignal;
+  readonly #ordered: OrderedVisitor;
   #operatorCount = 0;
 
   constructor(source: Source, defaultSignal: RowSignal) {
     this.#source = source;
     this.#defaultSignal = defaultSignal;
+    this.#ordered = new OrderedVisitor(this, source);
   }
 
   query(cst: CstNode): Expression {
@@ -80,7 +84,7 @@ export class TreeVisitor {
       refuse(this.#source, operators.at(-1) ?? { start: 0, end: 1 }, problem);
     }
     return joinOperands(operands, operators, (operation, operator) =>
-      this.#recordSpan(operation, this.#source.spans.get(operator)!),
+      this.recordSpan(operation, this.#source.spans.get(operator)!),
     );
   }
 
@@ -93,12 +97,12 @@ export class TreeVisitor {
       bool: filtering !== undefined && tokensOf(filtering, "Bool").length > 0,
       matching: labels === undefined ? null : this.matching(labels),
     };
-    return this.#recordSpan(operator, token);
+    return this.recordSpan(operator, token);
   }
 
   matching(cst: CstNode): Matching {
     const kind = tokensOf(cst, "On").length > 0 ? "on" : "ignoring";
-    return this.#recordSpan(makeMatching(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
+    return this.recordSpan(makeMatching(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
   }
 
   operand(cst: CstNode): Expression {
@@ -111,9 +115,9 @@ export class TreeVisitor {
   /** A number, or a variable whose value is a number. */
   parameter(cst: CstNode): NumberLiteral | Variable {
     const [number] = tokensOf(cst, "Number");
-    if (number !== undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);
+    if (number !== undefined) return this.recordSpan(makeNumberLiteral(number.image), number);
     const [name] = tokensOf(cst, "Variable");
-    return this.#recordSpan(makeVariable(name!.image.slice(1)), name!);
+    return this.recordSpan(makeVariable(name!.image.slice(1)), name!);
   }
 
   series(cst: CstNode): Expression {
@@ -134,7 +138,7 @@ export class TreeVisitor {
     // The grammar reads the variable of `sum($name, …)` as a number. Where the aggregation takes no number, the
     // variable is the field.
     if (parameterDescriptions[op] === null && parameter?.kind === "variable" && field === null) {
-      field = this.#recordSpan(makeLabel(makeStringLiteral([parameter])), firstTokenOf(number!));
+      field = this.recordSpan(makeLabel(makeStringLiteral([parameter])), firstTokenOf(number!));
       parameter = null;
     }
     const of = this.expression(childOf(cst, "expression"));
@@ -143,7 +147,7 @@ export class TreeVisitor {
     }
     this.#checkParameter(op, parameter, token!);
     const grouping = this.#readGrouping(cst);
-    return this.#recordSpan(makeAggregate({ op, parameter, field, of, grouping }), token!);
+    return this.recordSpan(makeAggregate({ op, parameter, field, of, grouping }), token!);
   }
 
   #checkParameter(op: AggregateOperator, parameter: NumberLiteral | Variable | null, token: IToken): void {
@@ -164,7 +168,7 @@ export class TreeVisitor {
 
   grouping(cst: CstNode): Grouping {
     const kind = tokensOf(cst, "By").length > 0 ? "by" : "without";
-    return this.#recordSpan(makeGrouping(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
+    return this.recordSpan(makeGrouping(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
   }
 
   labels(cst: CstNode): Label[] {
@@ -175,7 +179,7 @@ export class TreeVisitor {
     const token = tokensOf(cst, "RangeFunction")[0]!;
     const op = token.image as RangeFunction["op"];
     const selector = this.selector(childOf(cst, "selector"));
-    return this.#recordSpan(makeRangeFunction(op, selector, this.#readRangeParameter(cst, token)), token);
+    return this.recordSpan(makeRangeFunction(op, selector, this.#readRangeParameter(cst, token)), token);
   }
 
   /** The number before or behind the selector of a function over time. Throws a QueryError where it takes none. */
@@ -202,7 +206,7 @@ export class TreeVisitor {
   seriesFunction(cst: CstNode): SeriesFunction {
     const token = tokensOf(cst, "SeriesFunction")[0]!;
     const args = childrenOf(cst, "argument").map((each) => this.argument(each));
-    return this.#recordSpan(makeSeriesFunction(token.image as SeriesFunction["op"], args), token);
+    return this.recordSpan(makeSeriesFunction(token.image as SeriesFunction["op"], args), token);
   }
 
   argument(cst: CstNode): Expression | StringLiteral {
@@ -213,7 +217,7 @@ export class TreeVisitor {
   jsonPath(cst: CstNode): JsonPath {
     const path = this.#readString(tokensOf(cst, "String")[0]!);
     const node = makeJsonPath(path, this.selector(childOf(cst, "selector")));
-    return this.#recordSpan(node, tokensOf(cst, "JsonPath")[0]!);
+    return this.recordSpan(node, tokensOf(cst, "JsonPath")[0]!);
   }
 
   selector(cst: CstNode): TelemetrySelector {
@@ -231,7 +235,7 @@ export class TreeVisitor {
     const at = name ?? firstTokenOf(braces!);
     if (stages.length > stagesMax)
       refuse(this.#source, spanOfToken(at), `a selector has at most ${stagesMax} stages`);
-    return this.#recordSpan(makeSelector(of, matchers, stages, this.#readTimes(cst)), at);
+    return this.recordSpan(makeSelector(of, matchers, stages, this.#readTimes(cst)), at);
   }
 
   #readTimes(cst: CstNode): SelectorTimes {
@@ -243,10 +247,13 @@ export class TreeVisitor {
   }
 
   duration(cst: CstNode): Duration | Variable {
-    const token = firstTokenOf(cst);
+    return this.durationOf(firstTokenOf(cst));
+  }
+
+  durationOf(token: IToken): Duration | Variable {
     const isVariable = token.image.startsWith("$");
     const node = isVariable ? makeVariable(token.image.slice(1)) : makeDuration(token.image);
-    return this.#recordSpan(node, token);
+    return this.recordSpan(node, token);
   }
 
   #makeNamedSource(name: IToken): SignalSource | MetricSource {
@@ -274,22 +281,22 @@ export class TreeVisitor {
     const label = childOf(cst, "label");
     const operator = firstTokenOf(childOf(cst, "comparison")).image as MatcherOperator;
     const node = makeMatcher(this.label(label), operator, this.value(childOf(cst, "value")));
-    return this.#recordSpan(node, firstTokenOf(label));
+    return this.recordSpan(node, firstTokenOf(label));
   }
 
   label(cst: CstNode): Label {
     const token = firstTokenOf(cst);
     if (cst.children.Name !== undefined)
-      return this.#recordSpan(makeLabel(makePlainString(token.image)), token);
-    return this.#recordSpan(makeLabel(this.#readString(token)), token);
+      return this.recordSpan(makeLabel(makePlainString(token.image)), token);
+    return this.recordSpan(makeLabel(this.#readString(token)), token);
   }
 
   value(cst: CstNode): StringLiteral | NumberLiteral {
     const number = tokensOf(cst, "Number")[0] ?? tokensOf(cst, "Quantity")[0];
     if (number === undefined) return this.#readString(firstTokenOf(cst));
     const [minus] = tokensOf(cst, "Minus");
-    if (minus === undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);
-    return this.#recordSpan(makeNumberLiteral(`-${number.image}`), {
+    if (minus === undefined) return this.recordSpan(makeNumberLiteral(number.image), number);
+    return this.recordSpan(makeNumberLiteral(`-${number.image}`), {
       start: spanOfToken(minus).start,
       end: spanOfToken(number).end,
     });
@@ -300,7 +307,7 @@ export class TreeVisitor {
     return line === undefined ? this.pipeStage(childOf(cst, "pipeStage")) : this.lineFilter(line);
   }
 
-  lineFilter(cst: CstNode): Stage {
+  lineFilter(cst: CstNode): LineFilter {
     const texts = childrenOf(cst, "text").map((each) => this.text(each));
     return makeLineFilter(firstTokenOf(cst).image as LineFilterOperator, texts);
   }
@@ -308,10 +315,12 @@ export class TreeVisitor {
   text(cst: CstNode): LineFilterText {
     const token = firstTokenOf(cst);
     const ignoreCase = cst.children.CaselessString !== undefined;
-    return this.#recordSpan(makeLineFilterText(this.#readString(token), ignoreCase), token);
+    return this.recordSpan(makeLineFilterText(this.#readString(token), ignoreCase), token);
   }
 
   pipeStage(cst: CstNode): Stage {
+    const ordered = optionalChildOf(cst, "orderedStage");
+    if (ordered !== undefined) return this.#ordered.stage(ordered);
     if (cst.children.Json !== undefined) return jsonStage;
     if (cst.children.Logfmt !== undefined) return logfmtStage;
     const pattern = optionalChildOf(cst, "patternStage");
@@ -340,7 +349,7 @@ export class TreeVisitor {
   #readString(token: IToken): StringLiteral {
     const { image, startOffset } = token;
     if (image.startsWith("$"))
-      return this.#recordSpan(makeStringLiteral([makeVariable(image.slice(1))]), token);
+      return this.recordSpan(makeStringLiteral([makeVariable(image.slice(1))]), token);
     // A text that ignores case is written i"…".
     const prefixLength = image.startsWith("i") ? 1 : 0;
     const [quoted, start] = [image.slice(prefixLength), startOffset + prefixLength];
@@ -349,7 +358,7 @@ export class TreeVisitor {
     return node;
   }
 
-  #recordSpan<Node extends object>(node: Node, at: IToken | TextSpan): Node {
+  recordSpan<Node extends object>(node: Node, at: IToken | TextSpan): Node {
     this.#source.spans.set(node, "image" in at ? spanOfToken(at) : at);
     return node;
   }

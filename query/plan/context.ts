@@ -1,4 +1,4 @@
-import type { Signal } from "../../engine/index.ts";
+import type { RowSignal, Signal } from "../../engine/index.ts";
 import { conditionsMax, regexpLengthMax, regexpLengthTotalMax } from "../limits.ts";
 import { refuse, type Source } from "../text/source.ts";
 import type { ScanList } from "./scan.ts";
@@ -20,6 +20,8 @@ export interface PlanContext {
    * Names that the stages planned so far extract; "any" after a stage that extracts every name it finds (json, logfmt).
    */
   extracted: Set<string> | "any";
+  /** Signals that the selector has been joined with so far: `traces.name` is a label of the joined span. */
+  joined: Set<RowSignal>;
   /** Number of conditions in the query so far. */
   conditions: number;
   /** Number of characters of all regular expressions in the query so far. */
@@ -35,8 +37,8 @@ export function createPlanContext(source: Source, variables: VariableValues = {}
     variables: new Map(Object.entries(variables)),
     signal: "logs",
     names: new Set(),
-
     extracted: new Set(),
+    joined: new Set(),
     conditions: 0,
     regexpLength: 0,
   };

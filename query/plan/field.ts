@@ -53,8 +53,12 @@ export function fieldNameOf(key: string, signal: Signal): string {
  */
 export function resolveField(name: string, context: PlanContext): Field {
   const field = fieldOf(name, context.signal);
-  if (field.kind === "attribute" && context.extracted !== "any" && !context.extracted.has(field.key)) {
-    context.names.add(field.key);
-  }
+  if (field.kind === "attribute" && !isMade(field.key, context)) context.names.add(field.key);
   return field;
+}
+
+/** Returns whether a stage before gives rows an attribute: by extraction, by assignment or from a joined row. */
+function isMade(key: string, { extracted, joined }: PlanContext): boolean {
+  if (extracted === "any" || extracted.has(key)) return true;
+  return [...joined].some((signal) => key.startsWith(`${signal}.`));
 }

@@ -7,6 +7,7 @@ import { refuseField, resolveGrouping } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { resolveField } from "./field.ts";
 import { planFold, planNumberFold } from "./fold.ts";
+import { toRowSteps } from "./ordered/ordered-step.ts";
 import type { ScanSeries } from "./scan.ts";
 import { planSelector } from "./selector.ts";
 import type { Constant, KeptLabels, SeriesPlan, WindowFunction } from "./series-plan.ts";
@@ -94,7 +95,7 @@ function planSampleScan(
   const selector = selectorOf(of);
   const metric = resolveString((selector.of as MetricSource).name, context);
   context.names = new Set();
-  const steps = simplifySteps(planSelector(selector, context));
+  const steps = toRowSteps(simplifySteps(planSelector(selector, context)));
   const groupBy =
     keep.kind === "without"
       ? { without: keep.labels.toSorted() }

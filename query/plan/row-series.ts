@@ -1,4 +1,4 @@
-import type { Aggregation, RowSignal, Value } from "../../engine/index.ts";
+import type { Aggregation, Field, RowSignal, Value } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/expression.ts";
 import type { Grouping } from "../tree/grouping.ts";
@@ -73,16 +73,18 @@ function planRowScan(
   const signal = context.signal as RowSignal;
   for (const label of context.names) context.expectedNames.push({ signal, label });
   const groupBy = [...keptLabels, ...resolveScanLabels(extraLabels, context)];
-  const fields = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
+  const fields = [...groupBy.map(({ field }) => field), ...fieldsOfAggregations([aggregation])];
   const read = dropUnreadExtraction(steps, fields);
   const times = resolveTimes(of, context);
   return context.scans.addRowScan({ signal, steps: read, groupBy, ...times }, aggregation);
 }
 
-/** The field that an aggregation reads, or none. */
-function fieldsOf(aggregation: Aggregation) {
-  if (!("of" in aggregation)) return [];
-  return [aggregation.op === "distinct" ? aggregation.of : aggregation.of.field];
+/** The fields that aggregations read. */
+export function fieldsOfAggregations(aggregations: readonly Aggregation[]): Field[] {
+  return aggregations.flatMap((aggregation) => {
+    if (!("of" in aggregation)) return [];
+    return [aggregation.op === "distinct" ? aggregation.of : aggregation.of.field];
+  });
 }
 
 /** Plans the aggregation of a scan over rows. Throws a QueryError where its arguments do not fit. */

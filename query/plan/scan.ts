@@ -6,6 +6,7 @@ import type {
   SampleQuery,
   Step,
 } from "../../engine/index.ts";
+import type { PlanStep } from "./ordered/ordered-step.ts";
 
 /** One read that a timeseries query makes of the store, as plain data. */
 export type Scan = RowScan | SampleScan;
@@ -28,7 +29,7 @@ export interface ScanLabel {
 export interface RowScan extends ScanTimes {
   kind: "rows";
   signal: RowSignal;
-  steps: Step[];
+  steps: PlanStep[];
   groupBy: ScanLabel[];
   aggregates: Aggregation[];
 }

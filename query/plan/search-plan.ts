@@ -1,10 +1,11 @@
-import type { RowSignal, Step } from "../../engine/index.ts";
+import type { RowSignal } from "../../engine/index.ts";
 import { parseLogsQuery } from "../parse/logs-query.ts";
 import { parseExpression } from "../parse/parser.ts";
 import { readSource, refuse } from "../text/source.ts";
 import type { Aggregate, Expression } from "../tree/expression.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
 import { createPlanContext, type PlanContext, type VariableValues } from "./context.ts";
+import type { PlanStep } from "./ordered/ordered-step.ts";
 import { planSearchTerms } from "./search-terms.ts";
 import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
@@ -19,7 +20,7 @@ export interface PlanOptions {
 /** The plan of a search for rows, as plain data. */
 export interface SearchPlan {
   signal: RowSignal;
-  steps: Step[];
+  steps: PlanStep[];
   /**
    * Attributes that the query reads and that none of its stages extracts. Rows have these attributes only if they were
    * stored with them.
@@ -34,7 +35,7 @@ export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
   const source = readSource(text);
   const { tree, warnings } = parseLogsQuery(source);
   const context = createPlanContext(source, options.variables);
-  const steps: Step[] =
+  const steps: PlanStep[] =
     tree.kind === "terms"
       ? [{ kind: "filter", filter: planSearchTerms(tree, context) }]
       : planSelector(selectorOfSearch(tree, "logs", context), context);

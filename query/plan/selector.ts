@@ -1,33 +1,45 @@
-import type { Step } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
-import type { TelemetrySelector } from "../tree/selector.ts";
-import type { Stage } from "../tree/stage.ts";
+import { isOrderedStage, type Stage, type TelemetrySelector } from "../tree/selector.ts";
+import type { RowStage } from "../tree/stage.ts";
 import type { PlanContext } from "./context.ts";
 import { planMatcher } from "./matcher.ts";
+import { planOrderedStage } from "./ordered/ordered-stage.ts";
+import type { PlanStep } from "./ordered/ordered-step.ts";
 import { planStage } from "./stage.ts";
 
 /** The steps that keep only the rows that a selector selects. Throws a QueryError. */
-export function planSelector(node: TelemetrySelector, context: PlanContext): Step[] {
+export function planSelector(node: TelemetrySelector, context: PlanContext): PlanStep[] {
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
+  context.joined = new Set();
   const matchers = node.matchers.map(
-    (matcher): Step => ({ kind: "filter", filter: planMatcher(matcher, context) }),
+    (matcher): PlanStep => ({ kind: "filter", filter: planMatcher(matcher, context) }),
   );
   // Stages are planned in their order, as a stage changes which names later stages may read without a warning.
+  const firstOrdered = node.stages.findIndex(isOrderedStage);
   return [
     ...matchers,
-    ...node.stages.flatMap((stage) => {
+    ...node.stages.flatMap((stage, i): PlanStep[] => {
+      if (isOrderedStage(stage)) return [planOrderedStage(stage, context, planSelector)];
       checkReadable(node, stage, context);
+      if (firstOrdered >= 0 && i > firstOrdered) checkFiltering(stage, node.stages[firstOrdered]!, context);
       return planStage(stage, context);
     }),
   ];
+}
+
+/** Throws a QueryError for extraction behind a stage over several rows, whose rows were read by then. */
+function checkFiltering(stage: RowStage, ordered: Stage, context: PlanContext): void {
+  if (stage.kind === "labelFilter" || stage.kind === "lineFilter") return;
+  const problem = `\`| ${stage.kind}\` stands before this stage, which looks at several rows; behind it stand filters`;
+  refuse(context.source, ordered, problem);
 }
 
 /**
  * Throws a QueryError where a stage reads a text that rows of the signal lack. Samples have no text. Spans have a name,
  * which line filters read, but no text that attributes could be extracted from.
  */
-function checkReadable(node: TelemetrySelector, stage: Stage, context: PlanContext): void {
+function checkReadable(node: TelemetrySelector, stage: RowStage, context: PlanContext): void {
   if (stage.kind === "labelFilter" || (stage.kind === "lineFilter" && context.signal !== "metrics")) return;
   const what = stage.kind === "lineFilter" ? `\`${stage.operator}\`` : `\`| ${stage.kind}\``;
   const spans = `${what} reads the messages of logs, which spans do not have`;

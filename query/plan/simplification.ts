@@ -1,4 +1,5 @@
 import type { Field, Filter, Step } from "../../engine/index.ts";
+import { isOrderedStep, type OrderedStep, type PlanStep } from "./ordered/ordered-step.ts";
 
 /**
  * An equivalent filter: constants are folded, nested `and` and `or` are flattened, and `not` of an `or` becomes an
@@ -53,13 +54,42 @@ function negateFilter(filter: Filter): Filter {
 /**
  * Returns equivalent steps with simplified and merged filters. Conditions that read no attribute move before all
  * extraction, as extraction changes only attributes. Extraction that no filter reads is kept, as its result is shown in
- * the rows returned.
+ * the rows returned. No filter moves over a step that looks at several rows.
  */
-export function simplifySteps(steps: readonly Step[]): Step[] {
+export function simplifySteps(steps: readonly PlanStep[]): PlanStep[] {
+  const simplified: PlanStep[] = [];
+  let run: Step[] = [];
+  for (const step of steps) {
+    if (isOrderedStep(step)) {
+      simplified.push(...simplifyRun(run), simplifyOrderedStep(step));
+      run = [];
+    } else run.push(step);
+  }
+  simplified.push(...simplifyRun(run));
+  return simplified.some(isNever) ? [{ kind: "filter", filter: { kind: "never" } }] : simplified;
+}
+
+function simplifyOrderedStep(step: OrderedStep): OrderedStep {
+  if (step.kind === "join") return { ...step, steps: simplifySteps(step.steps) };
+  if (step.kind !== "sequence") return step;
+  return { ...step, of: step.of.map((each) => ({ ...each, filter: simplifyFilter(each.filter) })) };
+}
+
+function isNever(step: PlanStep): boolean {
+  return step.kind === "filter" && step.filter.kind === "never";
+}
+
+/** As `simplifySteps`, for steps that look at one row at a time. */
+export function simplifyRowSteps(steps: readonly Step[]): Step[] {
+  const simplified = simplifyRun(steps);
+  return simplified.some(isNever) ? [{ kind: "filter", filter: { kind: "never" } }] : simplified;
+}
+
+function simplifyRun(steps: readonly Step[]): Step[] {
   const early: Filter[] = [];
   const rest: Step[] = [];
   for (const step of steps) {
-    if (step.kind === "extract") {
+    if (step.kind !== "filter") {
       rest.push(step);
       continue;
     }
@@ -69,8 +99,6 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
     const late = conditions.filter((each) => !movable.includes(each));
     if (late.length > 0) appendFilter(rest, late);
   }
-  const filters = [early, ...rest.map((step) => (step.kind === "filter" ? [step.filter] : []))].flat();
-  if (filters.some(({ kind }) => kind === "never")) return [{ kind: "filter", filter: { kind: "never" } }];
   const first = joinFilters("and", early);
   return first.kind === "always" ? rest : [{ kind: "filter", filter: first }, ...rest];
 }
@@ -79,9 +107,9 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
  * Drops extraction after the last filter, unless a field of `fields` is an attribute. `fields` are read after all
  * steps.
  */
-export function dropUnreadExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
+export function dropUnreadExtraction(steps: readonly PlanStep[], fields: readonly Field[]): PlanStep[] {
   if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
-  return steps.slice(0, steps.findLastIndex(({ kind }) => kind === "filter") + 1);
+  return steps.slice(0, steps.findLastIndex(({ kind }) => kind !== "extract") + 1);
 }
 
 function conjunctsOf(filter: Filter): Filter[] {
@@ -108,6 +136,8 @@ function hasAttributes(filter: Filter): boolean {
       return filter.of.some(hasAttributes);
     case "not":
       return hasAttributes(filter.of);
+    case "arrived":
+      return false;
     default:
       return filter.field.kind === "attribute";
   }

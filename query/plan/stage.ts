@@ -8,7 +8,7 @@ import type {
   LineFilterText,
   PatternStage,
   RegexpStage,
-  Stage,
+  RowStage,
 } from "../tree/stage.ts";
 import { countCondition, noteExtractedNames, type PlanContext } from "./context.ts";
 import { lineFieldOf } from "./field.ts";
@@ -17,7 +17,7 @@ import { groupNamesOf, makeRegexpFilter, resolveRegexp } from "./regexp.ts";
 import { resolveString } from "./variables.ts";
 
 /** The steps of a stage. Records the names that it extracts in `context.extracted`. Throws a QueryError. */
-export function planStage(node: Stage, context: PlanContext): Step[] {
+export function planStage(node: RowStage, context: PlanContext): Step[] {
   switch (node.kind) {
     case "lineFilter":
       return planLineFilter(node, context);

@@ -15,7 +15,8 @@ export function resolveTimes({ window, offset }: TelemetrySelector, context: Pla
   };
 }
 
-function resolveSeconds(node: Duration | Variable, what: string, context: PlanContext): number {
+/** The seconds of a duration. `what` it is stands in the error. Throws a QueryError where it is none, or out of bounds. */
+export function resolveSeconds(node: Duration | Variable, what: string, context: PlanContext): number {
   const text = node.kind === "duration" ? node.text : resolveVariable(node, context, node);
   const seconds = parseDurationSeconds(text);
   if (seconds === undefined) {

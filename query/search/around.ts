@@ -1,6 +1,7 @@
 /** The rows before and after a row. */
 
 import type { FoundRow, QueryLimits, RowPosition, RowSignal, Store } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import { planLogs, planSearch } from "../plan/search-plan.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { readRowId } from "./cursor.ts";
@@ -33,7 +34,7 @@ export interface Surroundings {
  * query. Throws a QueryError for a mistake in the query or the id, and what the store throws.
  */
 export async function queryAround(
-  store: Pick<Store, "search">,
+  store: Pick<Store, "search" | "readColumns">,
   { signal, id, query, before, after, ...range }: AroundQuery,
   limits?: QueryLimits,
 ): Promise<Surroundings | undefined> {
@@ -44,7 +45,9 @@ export async function queryAround(
   const { fromNs, toNs } = toRangeNs(range.startMs, range.endMs);
   const ask = async (order: "newest" | "oldest", limit: number) => {
     if (limit === 0) return { rows: [], more: false };
-    return store.search({ signal, order, fromNs, toNs, steps, limit, after: position }, limits);
+    const page = { order, limit, after: position };
+    const resolved = await resolveSteps(store, { signal, fromNs, toNs, steps }, limits, { page });
+    return store.search({ signal, fromNs, toNs, steps: resolved.steps, ...page }, limits);
   };
   const earlier = await ask("newest", before);
   const later = await ask("oldest", after);

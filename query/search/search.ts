@@ -1,16 +1,25 @@
-import type { FoundRow, QueryLimits, RowOrder, SearchResult, Store } from "../../engine/index.ts";
+import {
+  addScanStatistics,
+  type FoundRow,
+  type QueryLimits,
+  type RowOrder,
+  type SearchResult,
+  type Store,
+} from "../../engine/index.ts";
 import type { Explanation } from "../explanation/explanation.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
 import type { VariableValues } from "../plan/context.ts";
 import type { Scan } from "../plan/scan.ts";
 import { planLogs, planSearch, type SearchPlan } from "../plan/search-plan.ts";
 import type { BodySignal } from "../text/keywords.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { type Span, toSpan } from "./span.ts";
 
 /** The part of a store that a search for logs or spans needs. */
-export type SearchStore = Pick<Store, "search" | "attributeKeys">;
+export type SearchStore = Pick<Store, "search" | "readColumns" | "attributeKeys">;
 
 /** A search for logs or spans, its range of time, and which page of the answer to return. */
 export interface SearchQuery extends TimeRange {
@@ -100,8 +109,19 @@ async function searchRows(
   const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
   const { limit, order = "newest", isExplained = false } = search;
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor, order) };
-  const query = { signal, order, fromNs, toNs, steps, isExplained, limit, ...after };
-  const { rows, more, scanned } = await store.search(query, limits);
+  const page = { order, limit, ...after };
+  const resolved = await resolveSteps(store, { signal, fromNs, toNs, steps }, limits, { page });
+  const query = {
+    signal,
+    fromNs,
+    toNs,
+    steps: resolved.steps,
+    isExplained: isExplained && !resolved.isOrdered,
+  };
+  const found = await store.search({ ...query, ...page }, deductElapsedTime(startedAtMs, limits));
+  const { rows, more } = found;
+  const scanned = { ...found.scanned };
+  addScanStatistics(scanned, resolved.scanned);
   // Names that a row of the answer has exist, so only the others are looked up.
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
   const warnings = collectPlanWarnings(store, { ...plan, names }, { fromNs, toNs });

@@ -9,6 +9,8 @@ import {
   type SampleStatistics,
   type Store,
 } from "../../engine/index.ts";
+import { resolveSteps } from "../ordered/resolution.ts";
+import { fieldsOfAggregations } from "../plan/row-series.ts";
 import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/scan.ts";
 import type { TopSeries, WindowedSeries } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
@@ -28,7 +30,7 @@ const rankedSeriesMax = 100;
 /** The part of a store that timeseries queries need. */
 export type SeriesStore = Pick<
   Store,
-  "aggregate" | "aggregateSamples" | "attributeKeys" | "metricNames" | "seriesLabels"
+  "readColumns" | "aggregate" | "aggregateSamples" | "attributeKeys" | "metricNames" | "seriesLabels"
 >;
 
 /** Runs the scans of one query over a store. Each scan runs once, when its series are first read. */
@@ -206,11 +208,20 @@ export class ScanReader {
     { startMs, endMs }: TimeRange,
     buckets: Pick<AggregateQuery, "bucketNs" | "isRanked">,
   ): Promise<AggregateResult> {
-    const { signal, steps, groupBy, aggregates } = scan;
+    const { signal, groupBy, aggregates } = scan;
     const fields = groupBy.map(({ field }) => field);
-    const selection = { ...toRangeNs(startMs, endMs), signal, steps, isExplained: this.#isExplained };
-    const query = { ...selection, ...buckets, groupBy: fields, aggregates };
-    return this.#measure(index, (limits) => this.#store.aggregate(query, limits));
+    const range = { ...toRangeNs(startMs, endMs), signal };
+    return this.#measure(index, async (limits) => {
+      const startedAtMs = performance.now();
+      const read = [...fields, ...fieldsOfAggregations(aggregates)];
+      const rows = { ...range, steps: scan.steps };
+      const { steps, isOrdered, scanned } = await resolveSteps(this.#store, rows, limits, { fields: read });
+      const selection = { ...range, steps, isExplained: this.#isExplained && !isOrdered };
+      const query = { ...selection, ...buckets, groupBy: fields, aggregates };
+      const result = await this.#store.aggregate(query, deductElapsedTime(startedAtMs, limits));
+      addScanStatistics(result.scanned, scanned);
+      return result;
+    });
   }
 
   async #aggregateSamples(

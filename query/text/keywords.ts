@@ -58,6 +58,21 @@ export const functionNames = [...aggregations, ...rangeFunctions, ...seriesFunct
 /** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
 export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
 
+/** Names of what `| label = name(…)` may assign to the rows of a group. */
+export const rowFunctions = [
+  "lag",
+  "lead",
+  "first",
+  "last",
+  "since_previous",
+  "until_next",
+  "since_first",
+  "row_number",
+] as const;
+
+/** Words that begin stages over the rows of a group before `by` or `(`. Elsewhere they are labels. */
+export const orderedStageWords = ["first", "last", "sequence", "join"] as const;
+
 /** Words between series (operators) and after them (groupings). */
 export const seriesKeywords = [
   "by",

@@ -1,8 +1,10 @@
 import type { RowSignal } from "../../engine/index.ts";
 import { functionNames, rowSignals, seriesKeywords } from "../text/keywords.ts";
 import { type Duration, printDuration } from "./duration.ts";
+import { type Label, printLabel } from "./label.ts";
 import { type Matcher, printMatcher } from "./matcher.ts";
-import { printStage, type Stage } from "./stage.ts";
+import { type GroupStage, printGroupStage, printWithin, type RowGroups } from "./ordered-stage.ts";
+import { printRowStage, type RowStage } from "./stage.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 import type { Variable } from "./variable.ts";
 
@@ -23,6 +25,30 @@ export interface TelemetrySelector {
 
 /** The times of a selector that are not those of the bucket. */
 export type SelectorTimes = Pick<TelemetrySelector, "window" | "offset">;
+
+/** What stands behind the braces of a selector. */
+export type Stage = RowStage | OrderedStage;
+
+/** A stage that looks at other rows than the one that it decides on: those of its group, or those of another selector. */
+export type OrderedStage = GroupStage | JoinStage;
+
+/** Labels of the two sides of a join that must be equal. */
+export interface JoinedLabels {
+  readonly left: Label;
+  readonly right: Label;
+}
+
+/**
+ * `| join (traces{…}) on (trace_id)`: rows for which there is a row of another selector; with `unless`, for which there
+ * is none.
+ */
+export interface JoinStage {
+  readonly kind: "join";
+  readonly isUnless: boolean;
+  readonly of: TelemetrySelector;
+  readonly on: readonly JoinedLabels[];
+  readonly within: RowGroups["within"];
+}
 
 /**
  * A signal: `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`, or the default
@@ -80,6 +106,26 @@ export function printSelector(node: TelemetrySelector): string {
     offset === undefined ? [] : [`offset ${printDuration(offset)}`],
   ];
   return [printSource(node), ...node.stages.map(printStage), ...times.flat()].join(" ");
+}
+
+function printStage(node: Stage): string {
+  if (node.kind === "join") return printJoin(node);
+  return isOrderedStage(node) ? printGroupStage(node) : printRowStage(node);
+}
+
+function printJoin({ isUnless, of, on, within }: JoinStage): string {
+  const labels = on.map(printJoinedLabels).join(", ");
+  return `| ${isUnless ? "unless" : "join"} (${printSelector(of)}) on (${labels})${printWithin(within)}`;
+}
+
+function printJoinedLabels({ left, right }: JoinedLabels): string {
+  const [a, b] = [printLabel(left), printLabel(right)];
+  return a === b ? a : `${a} = ${b}`;
+}
+
+/** Returns whether a stage looks at other rows than the one that it decides on. */
+export function isOrderedStage(node: Stage): node is OrderedStage {
+  return node.kind === "assign" || node.kind === "keep" || node.kind === "sequence" || node.kind === "join";
 }
 
 function printSource(node: TelemetrySelector): string {

@@ -1,8 +1,8 @@
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-/** A step after the braces of a selector. It drops rows, or extracts attributes from their messages. */
-export type Stage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
+/** A stage that looks at one row at a time: it drops the row, or extracts attributes from its message. */
+export type RowStage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
 
 export type LineFilterOperator = "|=" | "!=" | "|~" | "!~";
 
@@ -105,19 +105,23 @@ function printCondition(node: LabelCondition): string {
   return parts.join(` ${node.kind} `);
 }
 
-export function printStage(node: Stage): string {
+export function printRowStage(node: RowStage): string {
   switch (node.kind) {
     case "lineFilter":
-      return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
+    case "labelFilter":
+      return printFilterStage(node);
     case "json":
     case "logfmt":
       return `| ${node.kind}`;
     case "pattern":
     case "regexp":
       return `| ${node.kind} ${printStringLiteral(node.pattern)}`;
-    case "labelFilter":
-      return `| ${printCondition(node.condition)}`;
   }
+}
+
+export function printFilterStage(node: LineFilter | LabelFilter): string {
+  if (node.kind === "labelFilter") return `| ${printCondition(node.condition)}`;
+  return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
 }
 
 function printLineFilterText(node: LineFilterText): string {

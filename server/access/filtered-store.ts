@@ -13,7 +13,7 @@ import type { SearchableStore } from "./searchable-store.ts";
 export type RowFilterOf = (signal: Signal) => Filter;
 
 /** The steps of a query behind the row-level filter. */
-export function filterSteps(filter: Filter, steps: readonly Step[]): Step[] {
+export function filterSteps<S>(filter: Filter, steps: readonly S[]): (S | Step)[] {
   return [{ kind: "filter", filter }, ...steps];
 }
 

@@ -3,7 +3,8 @@
  * rows without reading one.
  */
 
-import { type Field, type Filter, type Step, severityRangeOf } from "../../engine/index.ts";
+import { type Field, type Filter, severityRangeOf } from "../../engine/index.ts";
+import type { PlanStep } from "../../query/index.ts";
 import { matchesWhole } from "../model/exclusion.ts";
 
 /**
@@ -29,8 +30,8 @@ export function addFact(facts: Facts, field: Field, values: readonly string[]): 
   return new Map(facts).set(key, known === undefined ? texts : known.filter((each) => texts.includes(each)));
 }
 
-/** Reads the leading filters only: behind an extraction, an attribute may have another value. */
-export function collectFacts(steps: readonly Step[]): Facts {
+/** Reads the leading filters only: behind any other step, an attribute may have another value. */
+export function collectFacts(steps: readonly PlanStep[]): Facts {
   let facts: Facts = new Map();
   const collect = (filter: Filter): void => {
     if (filter.kind === "and") for (const each of filter.of) collect(each);

@@ -3,6 +3,7 @@
 import { type Field, type Filter, isSeverityRange, type Signal } from "../../engine/index.ts";
 import {
   fieldOf,
+  type PlanStep,
   planTimeseries,
   QueryError,
   type Scan,
@@ -46,14 +47,23 @@ export function alertRows(
   const plan = planOf(alert);
   if (plan === null) return undefined;
   const passed = passesLabels(plan.series) ? labels : new Map<string, string[]>();
-  return plan.scans.map((scan) => {
+  return plan.scans.flatMap((scan) => {
     const signal = scan.kind === "rows" ? scan.signal : "metrics";
     let facts = collectFacts(filterSteps(readable(signal), scan.steps));
     for (const [label, values] of passed) {
       const field = groupedField(scan, label);
       if (field !== undefined) facts = addFact(facts, field, values);
     }
-    return { signal, facts };
+    return [{ signal, facts }, ...joinedRows(scan.steps, readable)];
+  });
+}
+
+/** The rows that steps join with their own. */
+function joinedRows(steps: readonly PlanStep[], readable: (signal: Signal) => Filter): RowSelection[] {
+  return steps.flatMap((step) => {
+    if (step.kind !== "join") return [];
+    const facts = collectFacts(filterSteps(readable(step.signal), step.steps));
+    return [{ signal: step.signal, facts }, ...joinedRows(step.steps, readable)];
   });
 }
 

@@ -1,7 +1,7 @@
 /** Alerts (interface specification, section 2.1): their schema, and the checks that a schema cannot express. */
 
 import * as z from "zod";
-import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
+import { planTimeseries, QueryError, reachOf, type Scan, type SeriesPlan } from "../../query/index.ts";
 import { makeFieldRefusal, Refusal } from "../throttle/refusal.ts";
 import {
   bucketSecondsMax,
@@ -225,7 +225,7 @@ export function checkWebhooks(
 
 function checkAlertQuery(query: string, path: string): string[] {
   return refuseQuery(path, () => {
-    const { series, warnings } = planTimeseries(query);
+    const { series, scans, warnings } = planTimeseries(query);
     if (series.kind === "calculation" && comparisons.has(series.op)) {
       throw new QueryError(
         "an alert's query does not compare at its top: its rules do, with operator and threshold",
@@ -236,8 +236,22 @@ function checkAlertQuery(query: string, path: string): string[] {
     if (ranked !== undefined) {
       throw new QueryError(`${ranked} ranks over a whole range of time, which an alert does not have`);
     }
+    const unreachable = scans.map(findUnreachable).find((problem) => problem !== undefined);
+    if (unreachable !== undefined) throw new QueryError(unreachable);
     return warnings;
   });
+}
+
+/** Why a bucket cannot be judged when it is over: rows that count in it look at rows before or behind any bound. */
+function findUnreachable(scan: Scan): string | undefined {
+  if (scan.kind !== "rows") return undefined;
+  const { back, ahead } = reachOf(scan.steps);
+  if (!Number.isFinite(back) || !Number.isFinite(ahead)) {
+    return "a stage over several rows says how far apart they may be, as in `by (pod) within 5m`: an alert has no range of time";
+  }
+  const aheadSeconds = ahead / 1e9;
+  if (aheadSeconds <= (scan.offsetSeconds ?? 0)) return undefined;
+  return `the rows look up to ${aheadSeconds} s ahead, which an alert waits for with an offset: \`offset ${Math.ceil(aheadSeconds)}s\` behind the stages`;
 }
 
 const comparisons: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);

@@ -43,6 +43,11 @@ function applyStage<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Ro
     }
     case "labelFilter":
       return isConditionMet(stage.condition, row) ? row : undefined;
+    case "assign":
+    case "keep":
+    case "sequence":
+    case "join":
+      throw new Error("stages over several rows are evaluated over all rows");
     default: {
       const [extracted] = runSteps([{ kind: "extract", extractor: extractorOf(stage) }], [stored]);
       return { ...row, attributes: { ...extracted!.attributes, ...row.attributes } };
@@ -50,7 +55,9 @@ function applyStage<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Ro
   }
 }
 
-function extractorOf(stage: Exclude<Stage, { kind: "lineFilter" | "labelFilter" }>) {
+type ExtractionStage = Extract<Stage, { kind: "json" | "logfmt" | "pattern" | "regexp" }>;
+
+function extractorOf(stage: ExtractionStage) {
   if (stage.kind === "regexp") return { kind: "regexp", pattern: charactersOf(stage.pattern) } as const;
   if (stage.kind === "pattern")
     return { kind: "pattern", parts: parsePattern(charactersOf(stage.pattern)) } as const;

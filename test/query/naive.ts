@@ -3,7 +3,9 @@
  * shares no code with the engine, so that the engine can be checked against it.
  */
 import { RE2JS } from "re2js";
-import type { Extractor, Field, Filter, LogRow, PatternPart, Step } from "../../engine/index.ts";
+import type { Extractor, Field, Filter, LogRow, PatternPart, RowSignal } from "../../engine/index.ts";
+import type { PlanStep } from "../../query/index.ts";
+import { joinNaively, type NaiveRow, type RowReader, runGroupedStep } from "./naive-ordered.ts";
 import { quantityOf } from "./naive-quantity.ts";
 import { templateId } from "./templates.ts";
 
@@ -11,15 +13,48 @@ import { templateId } from "./templates.ts";
  * The rows that pass all steps, in their order. Their attributes, without prototype, include those that steps
  * extracted.
  */
-export function runSteps<Row extends LogRow>(steps: readonly Step[], rows: readonly Row[]): Row[] {
+export function runSteps<Row extends LogRow>(
+  steps: readonly PlanStep[],
+  rows: readonly Row[],
+  others: OtherSignals = {},
+): Row[] {
+  const kept = runOn(
+    steps,
+    rows.map((row) => ({ row, attributes: new Map(Object.entries(row.attributes)) })),
+    others,
+  );
+  const found = new Map(kept.map(({ row, attributes }) => [row, attributes]));
   return rows.flatMap((row) => {
-    const attributes = new Map(Object.entries(row.attributes));
-    for (const step of steps) {
-      if (step.kind === "extract") extract(step.extractor, row, attributes);
-      else if (!isPassing(step.filter, row, attributes)) return [];
-    }
-    return [{ ...row, attributes: toObject(attributes) }];
+    const attributes = found.get(row);
+    return attributes === undefined ? [] : [{ ...row, attributes: toObject(attributes) }];
   });
+}
+
+/** Rows of the signals that a query may join, in the order in which they arrived. */
+export type OtherSignals = Readonly<Partial<Record<RowSignal, readonly LogRow[]>>>;
+
+const reader: RowReader = { passes: isPassing, fieldText };
+
+function runOn<Row extends LogRow>(
+  steps: readonly PlanStep[],
+  rows: readonly NaiveRow<Row>[],
+  others: OtherSignals,
+): readonly NaiveRow<Row>[] {
+  let kept = rows;
+  for (const step of steps) {
+    if (step.kind === "extract")
+      for (const { row, attributes } of kept) extract(step.extractor, row, attributes);
+    else if (step.kind === "filter")
+      kept = kept.filter(({ row, attributes }) => isPassing(step.filter, row, attributes));
+    else if (step.kind === "join") {
+      const other = (others[step.signal] ?? []).map((row) => {
+        return { row, attributes: new Map(Object.entries(row.attributes)) };
+      });
+      kept = joinNaively(step, kept, runOn(step.steps, other, others), reader);
+    } else if (step.kind === "attach") throw new Error("no plan attaches attributes");
+    else kept = runGroupedStep(step, kept, reader);
+  }
+  return kept;
 }
 
 function toObject(attributes: Map<string, string>): Record<string, string> {
@@ -83,6 +118,8 @@ function isPassing(filter: Filter, row: LogRow, attributes: Attributes): boolean
       return !isPassing(filter.of, row, attributes);
     case "present":
       return fieldText(filter.field, row, attributes) !== undefined;
+    case "arrived":
+      throw new Error("no plan filters by arrival numbers");
     default:
       return isTrueFor(filter, fieldText(filter.field, row, attributes) ?? "");
   }

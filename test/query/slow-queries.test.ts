@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Failure, openStore, type Store } from "../../engine/index.ts";
+import { Failure, openStore, type Step, type Store } from "../../engine/index.ts";
 import {
   planLogs,
   queryComparison,
@@ -74,7 +74,10 @@ const series = [
 ];
 const search = (query: string, limits: { deadlineMs: number }) => {
   const [fromNs, toNs] = [BigInt(startMs) * 1_000_000n, BigInt(range.endMs) * 1_000_000n];
-  return store.search({ signal: "logs", fromNs, toNs, steps: planLogs(query).steps, limit: 100 }, limits);
+  return store.search(
+    { signal: "logs", fromNs, toNs, steps: planLogs(query).steps as Step[], limit: 100 },
+    limits,
+  );
 };
 const half = startMs + rows / 2;
 const forms: Record<string, (limits: { deadlineMs: number }) => Promise<unknown>> = {

@@ -1,12 +1,14 @@
 /** What rows that are missing from a bucket can do to the values of a query: derived from its plan. */
 
-import type {
-  Constant,
-  RowScan,
-  SampleScan,
-  Scan,
-  SeriesPlan,
-  TimeseriesPlan,
+import {
+  type Constant,
+  isOrderedStep,
+  type RowScan,
+  reachOf,
+  type SampleScan,
+  type Scan,
+  type SeriesPlan,
+  type TimeseriesPlan,
 } from "../../../query/index.ts";
 import type { MissingEffect } from "../state/missing-rows.ts";
 
@@ -38,9 +40,16 @@ export function planEffect({ series, scans }: TimeseriesPlan): PlanEffect {
   return {
     effect: movementOf(series, scans).effect,
     spillsOver,
-    windowMs: Math.max(0, ...scans.map(({ windowSeconds = 0 }) => Math.round(windowSeconds * 1000))),
+    windowMs: Math.max(0, ...scans.map(windowMsOf)),
     offsetMs: Math.max(0, ...scans.map(({ offsetSeconds = 0 }) => Math.round(offsetSeconds * 1000))),
   };
+}
+
+/** What a scan reads before the end of a bucket; with what its rows look back at. */
+function windowMsOf(scan: Scan): number {
+  const windowMs = Math.round((scan.windowSeconds ?? 0) * 1000);
+  const backMs = scan.kind === "rows" ? Math.ceil(reachOf(scan.steps).back / 1e6) : 0;
+  return backMs === 0 || !Number.isFinite(backMs) ? windowMs : windowMs + backMs;
 }
 
 function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {
@@ -72,7 +81,9 @@ function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {
   }
 }
 
-function rowMovement({ aggregates }: RowScan, place: number): Movement {
+function rowMovement({ aggregates, steps }: RowScan, place: number): Movement {
+  // A row may begin a sequence, or stand in between.
+  if (steps.some(isOrderedStep)) return anyChange;
   const { op } = aggregates[place]!;
   if (op === "count" || op === "distinct") return growingCount;
   if (op === "max") return { effect: "raise", isCount: false };

@@ -1,5 +1,5 @@
 /** Shares scans between evaluations: equal scans run once, and the scans of a family run as one. */
-import { type AggregateQuery, type AggregateResult, Failure } from "../../../engine/index.ts";
+import { type AggregateQuery, type AggregateResult, Failure, type Step } from "../../../engine/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { Semaphore } from "../../throttle/semaphore.ts";
@@ -16,6 +16,10 @@ const recentMax = 4_096;
 
 type Limits = Parameters<SearchableStore["aggregate"]>[1];
 type SampleQuery = Parameters<SearchableStore["aggregateSamples"]>[0];
+
+function isOfArrivals(step: Step): boolean {
+  return step.kind === "filter" && step.filter.kind === "arrived";
+}
 
 /** A scan that waits for others of its family. */
 interface WaitingScan {
@@ -56,6 +60,8 @@ export class SharedScans implements SearchableStore {
   }
 
   aggregate(query: AggregateQuery, limits?: Limits): Promise<AggregateResult> {
+    // Rows that a stage over several rows has found differ from query to query.
+    if (query.steps.some(isOfArrivals)) return this.#runAlone(query, limits);
     return this.#shareRecent(["rows", query], () => {
       const member = scanKeyOf(query);
       return member === undefined

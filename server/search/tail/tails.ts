@@ -5,6 +5,7 @@ import type { Signal, Step } from "../../../engine/index.ts";
 import {
   collectPlanWarnings,
   detectQueryKind,
+  isOrderedStep,
   planSearch,
   QueryError,
   type SearchPlan,
@@ -162,7 +163,7 @@ export class Tails {
     request: ServerRequest,
     reader: string,
     { startMs, lastArrival }: TailStart,
-    plan: SearchPlan,
+    plan: TailPlan,
   ): Tail {
     const { store, stepsFor, storeFor, deadlineMs, memoryBytes } = this.#options;
     const signal = plan.signal as TailSignal;
@@ -203,14 +204,21 @@ async function findProblem(
   }
 }
 
-/** Throws Refusal 400 for an error of the query language, as a search does. */
-function makePlan(query: string): SearchPlan {
+/** A plan whose steps look at one row at a time. */
+type TailPlan = SearchPlan & { steps: Step[] };
+
+/** Throws Refusal 400 for an error of the query language, as a search does, and for stages over several rows. */
+function makePlan(query: string): TailPlan {
+  let plan: SearchPlan;
   try {
-    return planSearch(detectQueryKind(query) === "spans" ? "traces" : "logs", query);
+    plan = planSearch(detectQueryKind(query) === "spans" ? "traces" : "logs", query);
   } catch (error) {
     if (error instanceof QueryError) throw new Refusal(400, error.message);
     throw error;
   }
+  const steps = plan.steps.flatMap((step) => (isOrderedStep(step) ? [] : [step]));
+  if (steps.length === plan.steps.length) return { ...plan, steps };
+  throw new Refusal(400, "a tail takes each row as it arrives; a stage over several rows needs a search");
 }
 
 /** Returns the arrival number in Last-Event-ID; null where there is none. Throws Refusal 400. */

@@ -63,6 +63,8 @@ function columnsOf({ columns }: RowColumnsQuery): RowColumns {
   return {
     rows: spans,
     timeNs: new Float64Array(spans).fill(1e12),
+    arrivals: new Float64Array(0),
+    conditions: [],
     columns: columns.map(({ as }) => {
       if (as === "hash") return { as, low: number(3), high: number(5) };
       if (as === "number") return { as, values: Float64Array.from({ length: spans }, (_, i) => i) };

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { type LogRow, openStore, type Step, type Store } from "../../../engine/index.ts";
 import { planLogs } from "../../../query/index.ts";
 import { runSteps } from "../naive.ts";
 import { readCases } from "./cases.ts";
@@ -38,7 +38,7 @@ function extractedFrom(found: LogRow): Map<string, string> {
   return new Map(Object.entries(found.attributes).filter(([key]) => !Object.hasOwn(stored, key)));
 }
 
-const stepsOf = (stage: string) => planLogs(`logs | ${stage}`).steps;
+const stepsOf = (stage: string) => planLogs(`logs | ${stage}`).steps as Step[];
 
 describe("the naive evaluator", () => {
   test.each(cases)("$stage over $message", ({ stage, message, extracted }) => {

@@ -169,6 +169,7 @@ test("topk above the limit of points ranks series first, then counts those that 
     const direct = await queryTimeseries(store, { ...randomQuery, query });
     let calls = 0;
     const capped: SeriesStore = {
+      readColumns: (columns, limits) => store.readColumns(columns, limits),
       aggregateSamples: (samples, limits) => store.aggregateSamples(samples, limits),
       metricNames: (...args) => store.metricNames(...args),
       seriesLabels: (labels, limits) => store.seriesLabels(labels, limits),

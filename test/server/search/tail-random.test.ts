@@ -110,6 +110,7 @@ function planned(query: string) {
   return searchLogs(
     {
       search: () => new Promise(() => undefined),
+      readColumns: () => new Promise(() => undefined),
       attributeKeys: () => ({ keys: [], isWhole: false }),
     },
     { query, startMs: 0, endMs: 1, limit: 1 },

@@ -1,0 +1,146 @@
+import type { Field, Filter } from "../../../engine/index.ts";
+import { assignedRowsMax } from "../../limits.ts";
+import { refuse } from "../../text/source.ts";
+import { parseNumber } from "../../tree/number-literal.ts";
+import type {
+  AssignStage,
+  KeepStage,
+  RowGroups,
+  SequencePart,
+  SequenceStage,
+} from "../../tree/ordered-stage.ts";
+import type { JoinStage, OrderedStage, TelemetrySelector } from "../../tree/selector.ts";
+import { noteExtractedNames, type PlanContext } from "../context.ts";
+import { resolveField } from "../field.ts";
+import { planStage } from "../stage.ts";
+import { resolveSeconds } from "../times.ts";
+import { resolveLabel } from "../variables.ts";
+import type { AssignStep, JoinStep, KeepStep, OrderedStep, PlanStep, SequenceStep } from "./ordered-step.ts";
+
+/** Labels that a sequence gives the rows that end it: milliseconds from its first row, and the time of that row. */
+export const sequenceLabels = { length: "sequence_ms", start: "sequence_start" } as const;
+
+/** Plans the selector of a join. */
+type PlanSelector = (node: TelemetrySelector, context: PlanContext) => PlanStep[];
+
+/** The step of a stage that looks at several rows. Records the labels that it gives rows. Throws a QueryError. */
+export function planOrderedStage(
+  node: OrderedStage,
+  context: PlanContext,
+  planSelector: PlanSelector,
+): OrderedStep {
+  if (context.signal === "metrics") {
+    const problem = "this stage looks at rows, and a metric has samples; functions over time are for these";
+    refuse(context.source, node, problem);
+  }
+  switch (node.kind) {
+    case "assign":
+      return planAssign(node, context);
+    case "keep":
+      return planKeep(node, context);
+    case "sequence":
+      return planSequence(node, context);
+    case "join":
+      return planJoin(node, context, planSelector);
+  }
+}
+
+function planAssign(node: AssignStage, context: PlanContext): AssignStep {
+  const label = resolveLabel(node.label, context);
+  if (fieldOfAssigned(label, context).kind !== "attribute") {
+    refuse(context.source, node.label, `\`${label}\` is a column of every row; give the label another name`);
+  }
+  const of = node.of === null ? {} : { of: resolveField(resolveLabel(node.of, context), context) };
+  const groups = planGroups(node, context);
+  noteExtractedNames([label], context);
+  return { kind: "assign", label, op: node.op, ...of, count: resolveCount(node, context), ...groups };
+}
+
+function fieldOfAssigned(label: string, context: PlanContext): Field {
+  return resolveField(label, { ...context, names: new Set() });
+}
+
+function resolveCount({ count }: AssignStage, context: PlanContext): number {
+  if (count === null) return 1;
+  const rows = parseNumber(count.text);
+  if (rows !== undefined && Number.isInteger(rows) && rows >= 1 && rows <= assignedRowsMax) return rows;
+  return refuse(
+    context.source,
+    count,
+    `the other row is 1 to ${assignedRowsMax} rows away, not ${count.text}`,
+  );
+}
+
+function planKeep(node: KeepStage, context: PlanContext): KeepStep {
+  return { kind: "keep", row: node.row, ...planGroups(node, context) };
+}
+
+function planSequence(node: SequenceStage, context: PlanContext): SequenceStep {
+  if (node.within === null) {
+    const problem = "a sequence needs the time that it takes at most: sequence (…) by (…) within 5s";
+    refuse(context.source, node, problem);
+  }
+  const { steps } = node;
+  if (steps.every(({ isNot }) => isNot)) {
+    refuse(context.source, steps[0]!, "a sequence needs a step without `not`: the rows that are found");
+  }
+  for (const [i, step] of steps.entries()) {
+    if (step.isNot && steps[i + 1]?.isNot === true) {
+      refuse(
+        context.source,
+        steps[i + 1]!,
+        "two steps with `not` stand side by side; join their filters with `or`",
+      );
+    }
+  }
+  const of = steps.map((step) => ({ isNot: step.isNot, filter: planSequencePart(step, context) }));
+  const groups = planGroups(node, context);
+  noteExtractedNames(Object.values(sequenceLabels), context);
+  return { kind: "sequence", of, ...groups };
+}
+
+function planSequencePart({ filters }: SequencePart, context: PlanContext): Filter {
+  const steps = filters.flatMap((filter) => planStage(filter, context));
+  return { kind: "and", of: steps.flatMap((step) => (step.kind === "filter" ? [step.filter] : [])) };
+}
+
+function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelector): JoinStep {
+  const { of } = node;
+  if (of.of.kind === "metric") {
+    refuse(context.source, of, "rows are joined with rows: logs, traces, kubernetes_resources or profiles");
+  }
+  if (of.window !== undefined || of.offset !== undefined) {
+    refuse(
+      context.source,
+      of,
+      "a joined selector has no window or offset; `within` bounds the time between the rows",
+    );
+  }
+  const left = node.on.map((labels) => resolveField(resolveLabel(labels.left, context), context));
+  // The names of the other selector are of another signal, which warnings of this one do not know.
+  const other: PlanContext = { ...context, names: new Set() };
+  const steps = planSelector(of, other);
+  const right = node.on.map((labels) => resolveField(resolveLabel(labels.right, other), other));
+  context.conditions = other.conditions;
+  context.regexpLength = other.regexpLength;
+  if (!node.isUnless) context.joined.add(of.of.name);
+  const on = left.map((field, i) => ({ left: field, right: right[i]! }));
+  return {
+    kind: "join",
+    isUnless: node.isUnless,
+    signal: of.of.name,
+    steps,
+    on,
+    ...planWithin(node, context),
+  };
+}
+
+function planGroups(node: RowGroups, context: PlanContext) {
+  const labels = new Set(node.by.map((label) => resolveLabel(label, context)));
+  return { by: [...labels].map((label) => resolveField(label, context)), ...planWithin(node, context) };
+}
+
+function planWithin({ within }: Pick<RowGroups, "within">, context: PlanContext): { withinNs?: number } {
+  if (within === null) return {};
+  return { withinNs: Math.round(resolveSeconds(within, "the time between rows", context) * 1e9) };
+}
