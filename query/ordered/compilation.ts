@@ -114,8 +114,8 @@ export class OrderedCompilation {
   #compileSequence(step: SequenceStep, group: GroupRows): OrderedOperation {
     const predicates = step.of.map(({ filter }) => compilePredicate(filter, this.sources));
     const [length, start] = [this.#numbers++, this.#numbers++];
-    this.sources.assign(sequenceLabels.length, { kind: "number", numbers: length, isMilliseconds: true });
-    this.sources.assign(sequenceLabels.start, { kind: "number", numbers: start, isMilliseconds: false });
+    this.sources.assign(sequenceLabels.length, { kind: "number", numbers: length });
+    this.sources.assign(sequenceLabels.start, { kind: "number", numbers: start });
     return async (rows, work) => {
       const grouped = await group(rows, work);
       const tests = predicates.map((predicate) => predicate(rows));
@@ -144,7 +144,7 @@ export class OrderedCompilation {
       };
     }
     const numbers = this.#numbers++;
-    this.sources.assign(label, { kind: "number", numbers, isMilliseconds: op !== "row_number" });
+    this.sources.assign(label, { kind: "number", numbers });
     return async (rows, work) => {
       const grouped = await group(rows, work);
       if (op === "row_number") rows.numbers[numbers] = await numberRows(grouped, work);
@@ -174,8 +174,7 @@ export class OrderedCompilation {
       };
     }
     const numbers = this.#numbers++;
-    const isMilliseconds = source.kind === "number" && source.isMilliseconds;
-    this.sources.assign(label, { kind: "number", numbers, isMilliseconds });
+    this.sources.assign(label, { kind: "number", numbers });
     return (rows, found) => {
       const numberOf = numbersOf(source, rows);
       rows.numbers[numbers] = Float64Array.from(found, (other) => (other < 0 ? Number.NaN : numberOf(other)));

@@ -17,7 +17,6 @@ export interface NumberSource {
   kind: "number";
   /** Which list of `OrderedRows.numbers` has them. NaN where a row lacks the label. */
   numbers: number;
-  isMilliseconds: boolean;
 }
 
 /** The rows that a query has read, and what its steps have found out of them so far. */
@@ -160,14 +159,10 @@ function compileOnField(filter: Filter, { table, ref }: FieldSource): RowPredica
   };
 }
 
-function compileOnNumber(filter: Filter, { numbers, isMilliseconds }: NumberSource): RowPredicate {
-  const isTime = isMilliseconds && filter.kind === "compares" && filter.unit === "ns";
-  // Milliseconds are compared with durations in whole nanoseconds.
-  const plain: Filter =
-    isTime && filter.kind === "compares"
-      ? { kind: "compares", field: filter.field, op: filter.op, number: filter.number / 1e6 }
-      : filter;
-  const test = compileRowTest<number>(plain, (number) => (Number.isNaN(number) ? undefined : String(number)));
+function compileOnNumber(filter: Filter, { numbers }: NumberSource): RowPredicate {
+  const test = compileRowTest<number>(filter, (number) =>
+    Number.isNaN(number) ? undefined : String(number),
+  );
   return (rows) => {
     const values = rows.numbers[numbers]!;
     return (row) => test(values[row]!);

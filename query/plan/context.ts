@@ -22,6 +22,8 @@ export interface PlanContext {
   extracted: Set<string> | "any";
   /** Signals that the selector has been joined with so far: `traces.name` is a label of the joined span. */
   joined: Set<RowSignal>;
+  /** Labels whose texts are numbers of milliseconds: they compare with durations. */
+  milliseconds: Set<string>;
   /** Number of conditions in the query so far. */
   conditions: number;
   /** Number of characters of all regular expressions in the query so far. */
@@ -39,6 +41,7 @@ export function createPlanContext(source: Source, variables: VariableValues = {}
     names: new Set(),
     extracted: new Set(),
     joined: new Set(),
+    milliseconds: new Set(),
     conditions: 0,
     regexpLength: 0,
   };

@@ -21,6 +21,9 @@ export const columnsBySignal: Readonly<Record<Signal, Columns>> = {
   },
 };
 
+/** The label with the duration of a span in milliseconds. */
+export const spanDuration = "duration_ms";
+
 /** The field that line filters read: the message of a log, the name of a span, the body of other rows. */
 export function lineFieldOf(signal: Signal): Field {
   return signal === "traces" ? { kind: "attribute", key: "name" } : { kind: "message" };

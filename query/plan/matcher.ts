@@ -72,7 +72,7 @@ function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   return joinWithOr([filter, ...ranges.map((range) => makeEqualsFilter(field, range))]);
 }
 
-/** The filter of a comparison with a unit. The duration of a span is stored as a number of milliseconds. */
+/** The filter of a comparison with a unit. Some labels are numbers of milliseconds, as the duration of a span. */
 function compareQuantity(
   field: Field,
   op: CompareOp,
@@ -80,10 +80,10 @@ function compareQuantity(
   node: Matcher,
   context: PlanContext,
 ): Filter {
-  const isOfSpan = context.signal === "traces" && field.kind === "attribute" && field.key === "duration_ms";
-  if (isOfSpan && unit === "ns") return { kind: "compares", field, op, number: number / 1e6 };
-  if (field.kind === "time" || isOfSpan) {
-    const what = isOfSpan ? "a duration, not bytes" : "milliseconds since the epoch, without a unit";
+  const isMilliseconds = field.kind === "attribute" && context.milliseconds.has(field.key);
+  if (isMilliseconds && unit === "ns") return { kind: "compares", field, op, number: number / 1e6 };
+  if (field.kind === "time" || isMilliseconds) {
+    const what = isMilliseconds ? "a duration, not bytes" : "milliseconds since the epoch, without a unit";
     return refuse(context.source, node.value, `${resolveLabel(node.label, context)} is ${what}`);
   }
   return { kind: "compares", field, op, number, unit };

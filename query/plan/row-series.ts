@@ -7,7 +7,7 @@ import type { SelectorRead } from "../tree/range-function.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
 import { refuseField, resolveGrouping, resolveLabels, resolveQuantile } from "./arguments.ts";
 import type { TimeseriesContext } from "./context.ts";
-import { resolveField } from "./field.ts";
+import { resolveField, spanDuration } from "./field.ts";
 import { planFold } from "./fold.ts";
 import { parseJsonPath } from "./json-path.ts";
 import type { ScanLabel, ScanSeries } from "./scan.ts";
@@ -17,8 +17,6 @@ import { dropUnreadExtraction, simplifySteps } from "./simplification.ts";
 import { resolveTimes } from "./times.ts";
 import { resolveLabel } from "./variables.ts";
 
-/** The label with the duration of a span in milliseconds. */
-const durationLabel = "duration_ms";
 /** The labels that identify a Kubernetes resource. */
 const resourceLabels = [
   "k8s.cluster.name",
@@ -42,7 +40,7 @@ export function planRowSeries(
   }
   if (of.op !== "rate" && of.op !== "count_over_time") {
     const [name = ""] = /^(?:sum|avg|min|max|stddev|quantile)/.exec(of.op) ?? ["max"];
-    const field = `${name}(${name === "quantile" ? "0.99, " : ""}${durationLabel}, ${signal}{…}[5m])`;
+    const field = `${name}(${name === "quantile" ? "0.99, " : ""}${spanDuration}, ${signal}{…}[5m])`;
     return refuse(context.source, of, `${of.op} is of metrics; a field of rows is aggregated with ${field}`);
   }
   // A group has one rate in each bucket, so sum, avg, min and max all give that rate.
@@ -117,7 +115,7 @@ function planRowAggregation(tree: Aggregate, of: TelemetrySelector, context: Tim
       }
       return {
         op: "quantile",
-        of: { field: resolveField(durationLabel, context) },
+        of: { field: resolveField(spanDuration, context) },
         q: resolveQuantile(tree, context),
       };
     }
@@ -127,7 +125,7 @@ function planRowAggregation(tree: Aggregate, of: TelemetrySelector, context: Tim
 }
 
 function resolveNumericField(tree: Aggregate, context: TimeseriesContext): Value {
-  if (tree.field === null) return refuseMissingField(tree, durationLabel, context);
+  if (tree.field === null) return refuseMissingField(tree, spanDuration, context);
   return { field: resolveField(resolveLabel(tree.field, context), context) };
 }
 

@@ -2,6 +2,7 @@ import { refuse } from "../text/source.ts";
 import { isOrderedStage, type Stage, type TelemetrySelector } from "../tree/selector.ts";
 import type { RowStage } from "../tree/stage.ts";
 import type { PlanContext } from "./context.ts";
+import { spanDuration } from "./field.ts";
 import { planMatcher } from "./matcher.ts";
 import { planOrderedStage } from "./ordered/ordered-stage.ts";
 import type { PlanStep } from "./ordered/ordered-step.ts";
@@ -12,6 +13,7 @@ export function planSelector(node: TelemetrySelector, context: PlanContext): Pla
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
   context.joined = new Set();
+  context.milliseconds = new Set(context.signal === "traces" ? [spanDuration] : []);
   const matchers = node.matchers.map(
     (matcher): PlanStep => ({ kind: "filter", filter: planMatcher(matcher, context) }),
   );

@@ -5,13 +5,14 @@ import { parseNumber } from "../../tree/number-literal.ts";
 import type {
   AssignStage,
   KeepStage,
+  RowFunction,
   RowGroups,
   SequencePart,
   SequenceStage,
 } from "../../tree/ordered-stage.ts";
 import type { JoinStage, OrderedStage, TelemetrySelector } from "../../tree/selector.ts";
 import { noteExtractedNames, type PlanContext } from "../context.ts";
-import { resolveField } from "../field.ts";
+import { resolveField, spanDuration } from "../field.ts";
 import { planStage } from "../stage.ts";
 import { resolveSeconds } from "../times.ts";
 import { resolveLabel } from "../variables.ts";
@@ -50,10 +51,26 @@ function planAssign(node: AssignStage, context: PlanContext): AssignStep {
   if (fieldOfAssigned(label, context).kind !== "attribute") {
     refuse(context.source, node.label, `\`${label}\` is a column of every row; give the label another name`);
   }
+  if (node.op === "row_number" && node.within !== null) {
+    refuse(
+      context.source,
+      node.within,
+      "row_number counts from the first row of the group; it takes no `within`",
+    );
+  }
   const of = node.of === null ? {} : { of: resolveField(resolveLabel(node.of, context), context) };
   const groups = planGroups(node, context);
   noteExtractedNames([label], context);
+  noteMilliseconds(label, node.op, of.of, context);
   return { kind: "assign", label, op: node.op, ...of, count: resolveCount(node, context), ...groups };
+}
+
+/** Records whether a label is a number of milliseconds, as its function gives it, or as the label that it is read from. */
+function noteMilliseconds(label: string, op: RowFunction, of: Field | undefined, context: PlanContext): void {
+  const isDistance = op === "since_previous" || op === "until_next" || op === "since_first";
+  const isRead = of?.kind === "attribute" && context.milliseconds.has(of.key);
+  if (isDistance || isRead) context.milliseconds.add(label);
+  else context.milliseconds.delete(label);
 }
 
 function fieldOfAssigned(label: string, context: PlanContext): Field {
@@ -96,6 +113,7 @@ function planSequence(node: SequenceStage, context: PlanContext): SequenceStep {
   const of = steps.map((step) => ({ isNot: step.isNot, filter: planSequencePart(step, context) }));
   const groups = planGroups(node, context);
   noteExtractedNames(Object.values(sequenceLabels), context);
+  context.milliseconds.add(sequenceLabels.length);
   return { kind: "sequence", of, ...groups };
 }
 
@@ -118,12 +136,15 @@ function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelec
   }
   const left = node.on.map((labels) => resolveField(resolveLabel(labels.left, context), context));
   // The names of the other selector are of another signal, which warnings of this one do not know.
-  const other: PlanContext = { ...context, names: new Set() };
+  const other: PlanContext = { ...context, names: new Set(), milliseconds: new Set() };
   const steps = planSelector(of, other);
   const right = node.on.map((labels) => resolveField(resolveLabel(labels.right, other), other));
   context.conditions = other.conditions;
   context.regexpLength = other.regexpLength;
-  if (!node.isUnless) context.joined.add(of.of.name);
+  if (!node.isUnless) {
+    context.joined.add(of.of.name);
+    context.milliseconds.add(`traces.${spanDuration}`);
+  }
   const on = left.map((field, i) => ({ left: field, right: right[i]! }));
   return {
     kind: "join",
