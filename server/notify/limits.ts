@@ -54,5 +54,7 @@ export const groupedMax = 1_000;
 export const sendingMax = 256;
 /** Notifications that have ended and are kept for people to read. */
 export const endedKept = 2_000;
+/** Begins of fires that go on and are kept besides, so that the end is told where the begin was, and nowhere else. */
+export const begunKept = 10_000;
 /** Characters of a problem, which people read in a list. */
 export const problemLengthMax = 300;

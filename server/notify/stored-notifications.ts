@@ -1,17 +1,22 @@
 import type { Json, State, StateChange } from "../../engine/index.ts";
 import { destinationKey } from "./destination.ts";
-import { endedKept } from "./limits.ts";
+import { begunKept, endedKept } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import { hasReachedNobody, type Notification, readNotification } from "./notification.ts";
+import { endId, hasReachedNobody, isBegin, type Notification, readNotification } from "./notification.ts";
 
 const table = "notifications";
 
-/** All notifications that are kept, in memory as on disk: those that wait, and the newest that have ended. */
+/**
+ * All notifications that are kept, in memory as on disk: those that wait, the newest that have ended, and of those that
+ * ended earlier the begins of fires that go on. Whether a fire was told at all decides on its end.
+ */
 export class StoredNotifications {
   readonly #state: State;
   readonly #all = new Map<string, Notification>();
   /** Ids of the notifications that have ended, the oldest first. */
   readonly #ended: string[] = [];
+  /** Ids of the begins that have ended and are kept for their ends, by the ids of those; the oldest first. */
+  readonly #begun = new Map<string, string>();
 
   /** `nowMs`: Unix milliseconds. */
   constructor(state: State, nowMs: number) {
@@ -50,17 +55,30 @@ export class StoredNotifications {
     const { id, status } = notification;
     const known = this.#all.get(id);
     this.#all.set(id, notification);
-    if (known !== undefined && known.status !== "waiting") this.#ended.splice(this.#ended.indexOf(id), 1);
-    if (status !== "waiting") this.#ended.push(id);
+    if (known !== undefined && known.status !== "waiting") this.#leaveEnded(known);
+    if (status === "waiting") return;
+    this.#ended.push(id);
+    // What was kept for this end is the oldest of all that have ended.
+    const begin = this.#begun.get(id);
+    if (begin === undefined) return;
+    this.#begun.delete(id);
+    this.#ended.unshift(begin);
   }
 
-  /** Stores notifications, and only then changes them in memory. Deletes the oldest ended ones above `endedKept`. */
+  #leaveEnded(known: Notification): void {
+    const place = this.#ended.indexOf(known.id);
+    if (place >= 0) this.#ended.splice(place, 1);
+    else this.#begun.delete(endId(known));
+  }
+
+  /**
+   * Stores notifications, and only then changes them in memory. Deletes the oldest ended ones above `endedKept`, and the
+   * oldest begins above `begunKept`.
+   */
   async write(notifications: readonly Notification[]): Promise<void> {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
     // Taken out before the write, so that no other write forgets the same ones instead of further ones.
-    const forgotten = this.#ended
-      .splice(0, Math.max(0, this.#ended.length + ending - endedKept))
-      .map((id) => this.#all.get(id)!);
+    const forgotten = this.#takeOldest(Math.max(0, this.#ended.length + ending - endedKept));
     for (const { id } of forgotten) this.#all.delete(id);
     const removed = forgotten.map(({ id }): StateChange => ({ table, id, value: undefined }));
     try {
@@ -71,6 +89,31 @@ export class StoredNotifications {
       throw error;
     }
     for (const notification of notifications) this.take(notification);
+  }
+
+  /** Takes out the oldest ended notifications. Begins of fires that go on are set aside, as many as are kept. */
+  #takeOldest(count: number): Notification[] {
+    const forgotten: Notification[] = [];
+    for (const id of this.#ended.splice(0, count)) {
+      const notification = this.#all.get(id)!;
+      if (this.#isAwaited(notification)) this.#begun.set(endId(notification), id);
+      else forgotten.push(notification);
+    }
+    for (const [end, id] of this.#begun) {
+      if (this.#begun.size <= begunKept) break;
+      this.#begun.delete(end);
+      forgotten.push(this.#all.get(id)!);
+    }
+    return forgotten;
+  }
+
+  /** Whether the end of what a notification begins is still to be decided on. */
+  #isAwaited(notification: Notification): boolean {
+    const { event, action } = notification;
+    if (!isBegin(event) || event.repeat !== undefined) return false;
+    if (!rulesOf("alertResolved").isWanted(action)) return false;
+    const end = this.#all.get(endId(notification));
+    return end === undefined || end.status === "waiting";
   }
 }
 
