@@ -39,8 +39,11 @@ export type {
   Extractor,
   Field,
   Filter,
+  FormatPart,
   PatternPart,
+  RowFormat,
   Step,
+  TextChange,
 } from "./plan/filter.ts";
 export type {
   ArrivalQuery,

@@ -4,10 +4,11 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText } from "../column/column.ts";
 import type { Extract as ExtractAttributes } from "../extract/extraction.ts";
 import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
-import type { Field, Filter, Step } from "../plan/filter.ts";
+import type { Field, Filter, RowFormat, Step } from "../plan/filter.ts";
 import { templateIdOf } from "../template/template-id.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { compileRowTest } from "./predicate.ts";
+import { compileFormats } from "./row-format.ts";
 import { formatTime } from "./selection.ts";
 
 /** A row and the attributes that the steps have given it so far. */
@@ -43,12 +44,22 @@ function compileRowStep(step: Step): RowSteps {
       return toExtractionStep(compileExtractor(step.extractor));
     case "attach":
       return toAttachStep(step);
+    case "format":
+      return toFormatStep(step.formats);
   }
 }
 
 function toExtractionStep(extract: ExtractAttributes): RowSteps {
   return (row) => {
     applyExtractor(extract, row.message, row.stored, row.attributes);
+    return true;
+  };
+}
+
+function toFormatStep(formats: readonly RowFormat[]): RowSteps {
+  const write = compileFormats(formats, fieldTextOf);
+  return (row) => {
+    write(row);
     return true;
   };
 }

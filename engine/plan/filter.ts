@@ -63,14 +63,38 @@ export interface AttachedAttribute {
   values: readonly string[];
 }
 
+/** How the text of a field is changed before it is inserted. */
+export type TextChange =
+  | { op: "upper" | "lower" | "trim" }
+  /** Keeps the first `length` characters. */
+  | { op: "trunc"; length: number }
+  /** Stands for an empty or missing text. */
+  | { op: "default"; text: string }
+  | { op: "replace"; from: string; to: string };
+
+/** A part of a text that is made of the fields of a row. */
+export type FormatPart =
+  | { kind: "literal"; text: string }
+  | { kind: "field"; field: Field; changes: readonly TextChange[] };
+
+/** A text that is made of the fields of a row, and where it goes. All parts are read before any text is written. */
+export interface RowFormat {
+  /** The message, or the attribute that gets the text. */
+  to: { kind: "message" } | { kind: "attribute"; key: string };
+  parts: readonly FormatPart[];
+  /** An attribute that is taken away. */
+  removes?: string;
+}
+
 /**
  * A row goes through a list of steps in order. An `extract` step adds attributes that later steps see. So does an
  * `attach` step, to the rows with the arrival numbers `arrivals`, which ascend; its attributes take the place of those
- * that a row has.
+ * that a row has. So do the texts of a `format` step, which may also take the place of the message.
  */
 export type Step =
   | { kind: "filter"; filter: Filter }
   | { kind: "extract"; extractor: Extractor }
+  | { kind: "format"; formats: readonly RowFormat[] }
   | { kind: "attach"; arrivals: Float64Array; attributes: readonly AttachedAttribute[] };
 
 /** What passes `steps` in a time range. */

@@ -145,13 +145,9 @@ function offer(row: number, { ref, view, reading }: ChunkSelectionScan): void {
   const { first, rest } = reading;
   const arrival = view.arrival[row]!;
   if (!first.admits(arrival)) return;
-  let attributes: Map<string, string> | undefined;
-  if (rest !== undefined) {
-    const state = readRowState(view, row);
-    if (!rest(state)) return;
-    attributes = state.attributes;
-  }
-  first.add({ day: view.day, timeNs: view.timeNs[row]!, arrival, ref, row, attributes });
+  const made = rest === undefined ? undefined : readRowState(view, row);
+  if (made !== undefined && rest?.(made) !== true) return;
+  first.add({ day: view.day, timeNs: view.timeNs[row]!, arrival, ref, row, made });
 }
 
 function gathered(

@@ -209,13 +209,9 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
     const timeNs = view.timeNs[row]!;
     if (!first.admits(view.day, timeNs)) return;
     if (!isBehind(row)) continue;
-    let attributes: Map<string, string> | undefined;
-    if (extract !== undefined) {
-      const state = readRowState(view, row);
-      if (!extract(state)) continue;
-      attributes = state.attributes;
-    }
-    first.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, attributes });
+    const made = extract === undefined ? undefined : readRowState(view, row);
+    if (made !== undefined && extract?.(made) !== true) continue;
+    first.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, made });
   }
 }
 

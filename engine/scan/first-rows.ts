@@ -2,6 +2,12 @@
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { RowOrder } from "../plan/row-query.ts";
 
+/** A row behind steps that extract or format: its attributes are the stored and the extracted ones. */
+export interface MadeRow {
+  message: string;
+  attributes: ReadonlyMap<string, string>;
+}
+
 /** A row that may be among the first, not read yet. */
 export interface CandidateRow {
   day: number;
@@ -9,8 +15,8 @@ export interface CandidateRow {
   arrival: number;
   ref: ChunkRef;
   row: number;
-  /** Stored and extracted attributes; undefined where nothing was extracted. */
-  attributes: Map<string, string> | undefined;
+  /** What steps have made of the row; undefined where they change nothing. */
+  made: MadeRow | undefined;
 }
 
 /** What the place of a row in an order depends on. */

@@ -17,17 +17,18 @@ export interface FoundRows {
   firstText: Uint32Array;
 }
 
-function gatherTexts(texts: TextBuilder, { row, attributes }: CandidateRow, view: ChunkView): void {
+function gatherTexts(texts: TextBuilder, { row, made }: CandidateRow, view: ChunkView): void {
   texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
-  texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
-  if (attributes === undefined) {
+  if (made === undefined) {
+    texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
     view.eachAttribute(row, (key, value) => {
       texts.push(key);
       texts.pushBytes(value);
     });
     return;
   }
-  for (const [key, value] of attributes) {
+  texts.push(made.message);
+  for (const [key, value] of made.attributes) {
     texts.push(key);
     texts.push(value);
   }

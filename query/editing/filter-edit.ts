@@ -15,7 +15,13 @@ import {
   type SearchTerm,
   type SearchTerms,
 } from "../tree/search-terms.ts";
-import { makeSelector, type Stage, type TelemetrySelector, timesOf } from "../tree/selector.ts";
+import {
+  isOrderedStage,
+  makeSelector,
+  type Stage,
+  type TelemetrySelector,
+  timesOf,
+} from "../tree/selector.ts";
 import {
   joinConditions,
   type LabelCondition,
@@ -157,10 +163,10 @@ function editMatchers(selector: TelemetrySelector, edit: FieldEdit): TelemetrySe
   const times = timesOf(selector);
   if (isThere) return makeSelector(selector.of, matchers, stages, times);
   const added = matcherOf(edit, isExcluded);
-  // A stage may give the field another value, which the rows show.
-  return stages.some(isExtractor)
-    ? makeSelector(selector.of, matchers, [...stages, makeLabelFilter(added)], times)
-    : makeSelector(selector.of, [...matchers, added], stages, times);
+  // A stage may give the field another value, which the rows show, or look at rows that the filter leaves out.
+  return stages.every(isFilter)
+    ? makeSelector(selector.of, [...matchers, added], stages, times)
+    : makeSelector(selector.of, matchers, addBehind(stages, makeLabelFilter(added)), times);
 }
 
 /** Matchers that every row must pass: those in the braces, and those of stages that no `or` joins. */
@@ -186,8 +192,15 @@ function withoutMatchers(stage: Stage, goes: (matcher: Matcher) => boolean): Sta
   return kept.length === 0 ? [] : [makeLabelFilter(joinConditions("and", kept))];
 }
 
-function isExtractor({ kind }: Stage): boolean {
-  return kind === "json" || kind === "logfmt" || kind === "pattern" || kind === "regexp";
+function isFilter({ kind }: Stage): boolean {
+  return kind === "lineFilter" || kind === "labelFilter";
+}
+
+/** Adds a filter at the end; with stages over several rows before the texts at the end, behind which nothing else stands. */
+function addBehind(stages: readonly Stage[], filter: Stage): Stage[] {
+  if (!stages.some(isOrderedStage)) return [...stages, filter];
+  const place = stages.findLastIndex(({ kind }) => kind !== "lineFormat" && kind !== "labelFormat") + 1;
+  return [...stages.slice(0, place), filter, ...stages.slice(place)];
 }
 
 function editLineFilters(selector: TelemetrySelector, { text, action }: TextEdit): TelemetrySelector {
@@ -203,7 +216,8 @@ function editLineFilters(selector: TelemetrySelector, { text, action }: TextEdit
   const times = timesOf(selector);
   if (isThere) return makeSelector(selector.of, selector.matchers, stages, times);
   const added = makeLineFilter(operator, [makeLineFilterText(makePlainString(text), false)]);
-  return makeSelector(selector.of, selector.matchers, [added, ...stages], times);
+  const changed = stages.some(isOrderedStage) ? addBehind(stages, added) : [added, ...stages];
+  return makeSelector(selector.of, selector.matchers, changed, times);
 }
 
 // Search terms

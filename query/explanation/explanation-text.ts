@@ -160,6 +160,8 @@ function printOtherStep(step: Exclude<PlanStep, { kind: "filter" }>): string[] {
   switch (step.kind) {
     case "extract":
       return [printExtraction(step.extractor)];
+    case "format":
+      return step.formats.map(({ to }) => `format   ${to.kind === "message" ? "message" : to.key}`);
     case "attach":
       return [`attach   ${step.attributes.map(({ key }) => key).join(", ")}`];
     case "assign":

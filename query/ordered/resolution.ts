@@ -68,7 +68,9 @@ async function resolveWith(
   // There is no other kind of step where none looks at several rows.
   if (first < 0) return [...steps] as Step[];
   const own = steps.slice(0, first) as Step[];
-  const compiled = new OrderedCompilation(signal, withSequenceFilter(own, steps), steps.slice(first));
+  const last = steps.findLastIndex(({ kind }) => kind !== "format") + 1;
+  const formats = steps.slice(last) as Step[];
+  const compiled = new OrderedCompilation(signal, withSequenceFilter(own, steps), steps.slice(first, last));
   const { back, ahead } = finiteReach(steps);
   const range = { fromNs: maxOf(fromNs - BigInt(back), 0n), toNs: toNs + BigInt(ahead) };
   const tables = await readTables(reader, compiled, range);
@@ -80,7 +82,8 @@ async function resolveWith(
   for (const operate of compiled.operations) await operate(found, reader.work);
   found.rows = keepRange(found, Number(fromNs - range.fromNs), Number(toNs - range.fromNs));
   if (options.page !== undefined) found.rows = cutPage(found, options.page);
-  return makeSteps(reader, own, { compiled, found, range }, options.fields);
+  const fields = options.fields && [...options.fields, ...formats.flatMap(fieldsOfFormat)];
+  return [...(await makeSteps(reader, own, { compiled, found, range }, fields)), ...formats];
 }
 
 async function readTables(
@@ -163,6 +166,13 @@ function* forwardByTime(rows: Uint32Array, timeNs: Float64Array): Generator<numb
     for (let i = end - 1; i >= start; i--) yield rows[i]!;
     start = end;
   }
+}
+
+/** The fields that a step of formats reads. */
+function fieldsOfFormat(step: Step): Field[] {
+  if (step.kind !== "format") return [];
+  const parts = step.formats.flatMap((format) => format.parts);
+  return parts.flatMap((part) => (part.kind === "field" ? [part.field] : []));
 }
 
 /** Steps that select the rows found, extract what their own steps extract, and give them their labels. */

@@ -228,6 +228,8 @@ export abstract class SelectorGrammar extends CstParser {
         { ALT: () => this.CONSUME(token.Logfmt) },
         { ALT: () => this.SUBRULE(this.patternStage) },
         { ALT: () => this.SUBRULE(this.regexpStage) },
+        { ALT: () => this.SUBRULE(this.lineFormat) },
+        { ALT: () => this.SUBRULE(this.labelFormat) },
         { ALT: () => this.SUBRULE(this.labelFilter) },
       ],
       ERR_MSG: expected.afterPipe,
@@ -243,6 +245,29 @@ export abstract class SelectorGrammar extends CstParser {
     this.CONSUME(token.Regexp);
     this.CONSUME(token.StringToken, {
       ERR_MSG: 'a regular expression in quotes such as "took (?P<ms>[0-9]+)"',
+    });
+  });
+
+  readonly lineFormat: GrammarRule = this.RULE("lineFormat", () => {
+    this.CONSUME(token.LineFormat);
+    this.CONSUME(token.StringToken, { ERR_MSG: 'a text in quotes such as "{{.method}} {{.path}}"' });
+  });
+
+  readonly labelFormat: GrammarRule = this.RULE("labelFormat", () => {
+    this.CONSUME(token.LabelFormat);
+    this.SUBRULE(this.formattedLabel);
+    this.MANY(() => {
+      this.CONSUME(token.Comma);
+      this.SUBRULE2(this.formattedLabel);
+    });
+  });
+
+  readonly formattedLabel: GrammarRule = this.RULE("formattedLabel", () => {
+    this.SUBRULE(this.label);
+    this.CONSUME(token.Equal);
+    this.OR({
+      DEF: [{ ALT: () => this.CONSUME(token.Name) }, { ALT: () => this.CONSUME(token.StringToken) }],
+      ERR_MSG: 'another label, or a text in quotes such as "{{.method}} {{.path}}"',
     });
   });
 

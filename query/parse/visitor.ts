@@ -34,6 +34,7 @@ import {
   unquotedMetricName,
 } from "../tree/selector.ts";
 import {
+  type FormattedLabel,
   joinConditions,
   jsonStage,
   type LabelCondition,
@@ -42,8 +43,10 @@ import {
   type LineFilterText,
   logfmtStage,
   makeLabelFilter,
+  makeLabelFormat,
   makeLineFilter,
   makeLineFilterText,
+  makeLineFormat,
   makePatternStage,
   makeRegexpStage,
 } from "../tree/stage.ts";
@@ -327,7 +330,22 @@ export class TreeVisitor {
     if (pattern !== undefined) return makePatternStage(this.#readString(tokensOf(pattern, "String")[0]!));
     const regexp = optionalChildOf(cst, "regexpStage");
     if (regexp !== undefined) return makeRegexpStage(this.#readString(tokensOf(regexp, "String")[0]!));
+    const line = optionalChildOf(cst, "lineFormat");
+    if (line !== undefined) return makeLineFormat(this.#readString(tokensOf(line, "String")[0]!));
+    const labels = optionalChildOf(cst, "labelFormat");
+    if (labels !== undefined)
+      return makeLabelFormat(childrenOf(labels, "formattedLabel").map((each) => this.formattedLabel(each)));
     return makeLabelFilter(this.labelFilter(childOf(cst, "labelFilter")));
+  }
+
+  formattedLabel(cst: CstNode): FormattedLabel {
+    const label = this.label(childOf(cst, "label"));
+    const [name] = tokensOf(cst, "Name");
+    const from =
+      name === undefined
+        ? this.#readString(tokensOf(cst, "String")[0]!)
+        : this.recordSpan(makeLabel(makePlainString(name.image)), name);
+    return { label, from };
   }
 
   labelFilter(cst: CstNode): LabelCondition {

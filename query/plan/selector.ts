@@ -6,7 +6,7 @@ import { spanDuration } from "./field.ts";
 import { planMatcher } from "./matcher.ts";
 import { planOrderedStage } from "./ordered/ordered-stage.ts";
 import type { PlanStep } from "./ordered/ordered-step.ts";
-import { planStage } from "./stage.ts";
+import { planStage } from "./stages/stage.ts";
 
 /** The steps that keep only the rows that a selector selects. Throws a QueryError. */
 export function planSelector(node: TelemetrySelector, context: PlanContext): PlanStep[] {
@@ -24,17 +24,36 @@ export function planSelector(node: TelemetrySelector, context: PlanContext): Pla
     ...node.stages.flatMap((stage, i): PlanStep[] => {
       if (isOrderedStage(stage)) return [planOrderedStage(stage, context, planSelector)];
       checkReadable(node, stage, context);
-      if (firstOrdered >= 0 && i > firstOrdered) checkFiltering(stage, node.stages[firstOrdered]!, context);
+      if (firstOrdered >= 0 && i > firstOrdered)
+        checkFiltering(node.stages, i, node.stages[firstOrdered]!, context);
       return planStage(stage, context);
     }),
   ];
 }
 
-/** Throws a QueryError for extraction behind a stage over several rows, whose rows were read by then. */
-function checkFiltering(stage: RowStage, ordered: Stage, context: PlanContext): void {
-  if (stage.kind === "labelFilter" || stage.kind === "lineFilter") return;
-  const problem = `\`| ${stage.kind}\` stands before this stage, which looks at several rows; behind it stand filters`;
-  refuse(context.source, ordered, problem);
+/** The word that a stage begins with. */
+function wordOf(kind: RowStage["kind"]): string {
+  if (kind === "lineFormat") return "line_format";
+  return kind === "labelFormat" ? "label_format" : kind;
+}
+
+/**
+ * Throws a QueryError for extraction behind a stage over several rows, whose rows were read by then, and for formats
+ * before another stage.
+ */
+function checkFiltering(stages: readonly Stage[], place: number, ordered: Stage, context: PlanContext): void {
+  const { kind } = stages[place] as RowStage;
+  if (kind === "labelFilter" || kind === "lineFilter") return;
+  const isFormat = kind === "lineFormat" || kind === "labelFormat";
+  if (
+    isFormat &&
+    stages.slice(place).every((each) => each.kind === "lineFormat" || each.kind === "labelFormat")
+  )
+    return;
+  const where = isFormat
+    ? "before this stage, which looks at several rows, or behind all others"
+    : "before this stage, which looks at several rows; behind it stand filters";
+  refuse(context.source, ordered, `\`| ${wordOf(kind)}\` stands ${where}`);
 }
 
 /**
@@ -42,8 +61,10 @@ function checkFiltering(stage: RowStage, ordered: Stage, context: PlanContext): 
  * which line filters read, but no text that attributes could be extracted from.
  */
 function checkReadable(node: TelemetrySelector, stage: RowStage, context: PlanContext): void {
-  if (stage.kind === "labelFilter" || (stage.kind === "lineFilter" && context.signal !== "metrics")) return;
-  const what = stage.kind === "lineFilter" ? `\`${stage.operator}\`` : `\`| ${stage.kind}\``;
+  const isOfMessage = stage.kind === "lineFilter" && context.signal !== "metrics";
+  const isOfLabels = stage.kind === "labelFormat" && context.signal !== "metrics";
+  if (stage.kind === "labelFilter" || isOfMessage || isOfLabels) return;
+  const what = stage.kind === "lineFilter" ? `\`${stage.operator}\`` : `\`| ${wordOf(stage.kind)}\``;
   const spans = `${what} reads the messages of logs, which spans do not have`;
   if (context.signal === "traces") refuse(context.source, node, spans);
   const samples = `${what} reads text, and samples of a metric have no text`;

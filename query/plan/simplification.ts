@@ -54,19 +54,25 @@ function negateFilter(filter: Filter): Filter {
 /**
  * Returns equivalent steps with simplified and merged filters. Conditions that read no attribute move before all
  * extraction, as extraction changes only attributes. Extraction that no filter reads is kept, as its result is shown in
- * the rows returned. No filter moves over a step that looks at several rows.
+ * the rows returned. No filter moves over a step that looks at several rows, or that writes
+ * messages.
  */
 export function simplifySteps(steps: readonly PlanStep[]): PlanStep[] {
   const simplified: PlanStep[] = [];
   let run: Step[] = [];
   for (const step of steps) {
-    if (isOrderedStep(step)) {
-      simplified.push(...simplifyRun(run), simplifyOrderedStep(step));
+    if (isOrderedStep(step) || isOfMessage(step)) {
+      simplified.push(...simplifyRun(run), isOrderedStep(step) ? simplifyOrderedStep(step) : step);
       run = [];
     } else run.push(step);
   }
   simplified.push(...simplifyRun(run));
   return simplified.some(isNever) ? [{ kind: "filter", filter: { kind: "never" } }] : simplified;
+}
+
+/** Whether a step gives rows another message. */
+function isOfMessage(step: PlanStep): boolean {
+  return step.kind === "format" && step.formats.some(({ to }) => to.kind === "message");
 }
 
 function simplifyOrderedStep(step: OrderedStep): OrderedStep {

@@ -56,7 +56,7 @@ export const seriesFunctions = [
 export const functionNames = [...aggregations, ...rangeFunctions, ...seriesFunctions, "json_path"] as const;
 
 /** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
-export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
+export const stageKeywords = ["json", "logfmt", "pattern", "regexp", "line_format", "label_format"] as const;
 
 /** Names of what `| label = name(…)` may assign to the rows of a group. */
 export const rowFunctions = [

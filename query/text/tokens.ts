@@ -70,6 +70,8 @@ export const Json = word("Json", ["json"], { stage: true });
 export const Logfmt = word("Logfmt", ["logfmt"], { stage: true });
 export const Pattern = word("Pattern", ["pattern"], { stage: true });
 export const Regexp = word("Regexp", ["regexp"], { stage: true });
+export const LineFormat = word("LineFormat", ["line_format"], { stage: true });
+export const LabelFormat = word("LabelFormat", ["label_format"], { stage: true });
 
 const quoted = /"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*'|`[^`]*`/.source;
 export const StringToken = createToken({
@@ -213,7 +215,19 @@ const categories = [
   On,
   Ignoring,
 ];
-const wordCategories = [Bool, And, Or, Unless, Default, Json, Logfmt, Pattern, Regexp];
+const wordCategories = [
+  Bool,
+  And,
+  Or,
+  Unless,
+  Default,
+  Json,
+  Logfmt,
+  Pattern,
+  Regexp,
+  LineFormat,
+  LabelFormat,
+];
 
 /** Every token type, which Chevrotain's parser must be given. */
 export const vocabulary: TokenType[] = [

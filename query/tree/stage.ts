@@ -1,8 +1,17 @@
+import { type Label, printLabel } from "./label.ts";
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-/** A stage that looks at one row at a time: it drops the row, or extracts attributes from its message. */
-export type RowStage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
+/** A stage that looks at one row at a time: it drops the row, extracts attributes from its message, or writes texts into it. */
+export type RowStage =
+  | LineFilter
+  | JsonStage
+  | LogfmtStage
+  | PatternStage
+  | RegexpStage
+  | LabelFilter
+  | LineFormat
+  | LabelFormat;
 
 export type LineFilterOperator = "|=" | "!=" | "|~" | "!~";
 
@@ -84,6 +93,35 @@ export function makeLabelFilter(condition: LabelCondition): LabelFilter {
   return Object.freeze({ kind: "labelFilter", condition });
 }
 
+/** `| line_format "{{.method}} {{.path}}"`: another message, made of the labels of the row. */
+export interface LineFormat {
+  readonly kind: "lineFormat";
+  readonly template: StringLiteral;
+}
+
+export function makeLineFormat(template: StringLiteral): LineFormat {
+  return Object.freeze({ kind: "lineFormat", template });
+}
+
+/** `new = old` moves the text of a label, `new = "…"` makes one. */
+export interface FormattedLabel {
+  readonly label: Label;
+  readonly from: Label | StringLiteral;
+}
+
+/** `| label_format route = path, text = "{{.a}} {{.b}}"`: labels that are moved, or made of others. */
+export interface LabelFormat {
+  readonly kind: "labelFormat";
+  readonly labels: readonly FormattedLabel[];
+}
+
+export function makeLabelFormat(labels: readonly FormattedLabel[]): LabelFormat {
+  return Object.freeze({
+    kind: "labelFormat",
+    labels: Object.freeze(labels.map((each) => Object.freeze(each))),
+  });
+}
+
 /**
  * Joins conditions by `and` or `or`. Flattens conditions that are joined by the same word. Returns a single condition
  * as it is.
@@ -116,7 +154,15 @@ export function printRowStage(node: RowStage): string {
     case "pattern":
     case "regexp":
       return `| ${node.kind} ${printStringLiteral(node.pattern)}`;
+    case "lineFormat":
+      return `| line_format ${printStringLiteral(node.template)}`;
+    case "labelFormat":
+      return `| label_format ${node.labels.map(printFormattedLabel).join(", ")}`;
   }
+}
+
+function printFormattedLabel({ label, from }: FormattedLabel): string {
+  return `${printLabel(label)} = ${from.kind === "label" ? printLabel(from) : printStringLiteral(from)}`;
 }
 
 export function printFilterStage(node: LineFilter | LabelFilter): string {

@@ -10,6 +10,8 @@ type Attributes = Map<string, string>;
 /** A row with the attributes that it has so far. */
 export interface NaiveRow<Row extends LogRow> {
   row: Row;
+  /** Its place among all rows. */
+  place: number;
   attributes: Attributes;
 }
 

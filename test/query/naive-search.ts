@@ -47,7 +47,9 @@ function applyStage<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Ro
     case "keep":
     case "sequence":
     case "join":
-      throw new Error("stages over several rows are evaluated over all rows");
+    case "lineFormat":
+    case "labelFormat":
+      throw new Error("the evaluator of steps tests these stages");
     default: {
       const [extracted] = runSteps([{ kind: "extract", extractor: extractorOf(stage) }], [stored]);
       return { ...row, attributes: { ...extracted!.attributes, ...row.attributes } };

@@ -3,7 +3,16 @@
  * shares no code with the engine, so that the engine can be checked against it.
  */
 import { RE2JS } from "re2js";
-import type { Extractor, Field, Filter, LogRow, PatternPart, RowSignal } from "../../engine/index.ts";
+import type {
+  Extractor,
+  Field,
+  Filter,
+  LogRow,
+  PatternPart,
+  RowFormat,
+  RowSignal,
+  TextChange,
+} from "../../engine/index.ts";
 import type { PlanStep } from "../../query/index.ts";
 import { joinNaively, type NaiveRow, type RowReader, runGroupedStep } from "./naive-ordered.ts";
 import { quantityOf } from "./naive-quantity.ts";
@@ -20,18 +29,56 @@ export function runSteps<Row extends LogRow>(
 ): Row[] {
   const kept = runOn(
     steps,
-    rows.map((row) => ({ row, attributes: new Map(Object.entries(row.attributes)) })),
+    rows.map((row, place) => ({ row, place, attributes: new Map(Object.entries(row.attributes)) })),
     others,
   );
-  const found = new Map(kept.map(({ row, attributes }) => [row, attributes]));
-  return rows.flatMap((row) => {
-    const attributes = found.get(row);
-    return attributes === undefined ? [] : [{ ...row, attributes: toObject(attributes) }];
-  });
+  const inOrder = kept.toSorted((a, b) => a.place - b.place);
+  return inOrder.map(({ row, attributes }) => ({ ...row, attributes: toObject(attributes) }));
 }
 
 /** Rows of the signals that a query may join, in the order in which they arrived. */
 export type OtherSignals = Readonly<Partial<Record<RowSignal, readonly LogRow[]>>>;
+
+function formatNaively<Row extends LogRow>(
+  formats: readonly RowFormat[],
+  { row, place, attributes }: NaiveRow<Row>,
+): NaiveRow<Row> {
+  const changed = new Map(attributes);
+  for (const { removes } of formats) changed.delete(removes ?? "");
+  let { message } = row;
+  for (const { to, parts } of formats) {
+    const text = parts
+      .map((part) => {
+        if (part.kind === "literal") return part.text;
+        let inserted =
+          part.field.kind === "level" ? row.level : (fieldText(part.field, row, attributes) ?? "");
+        for (const change of part.changes) inserted = changeNaively(inserted, change);
+        return inserted;
+      })
+      .join("");
+    if (to.kind === "message") message = text;
+    else if (text === "") changed.delete(to.key);
+    else changed.set(to.key, text);
+  }
+  return { row: { ...row, message }, place, attributes: changed };
+}
+
+function changeNaively(text: string, change: TextChange): string {
+  switch (change.op) {
+    case "upper":
+      return text.toUpperCase();
+    case "lower":
+      return text.toLowerCase();
+    case "trim":
+      return text.trim();
+    case "trunc":
+      return Array.from(text).slice(0, change.length).join("");
+    case "default":
+      return text || change.text;
+    case "replace":
+      return change.from === "" ? text : text.split(change.from).join(change.to);
+  }
+}
 
 const reader: RowReader = { passes: isPassing, fieldText };
 
@@ -46,9 +93,10 @@ function runOn<Row extends LogRow>(
       for (const { row, attributes } of kept) extract(step.extractor, row, attributes);
     else if (step.kind === "filter")
       kept = kept.filter(({ row, attributes }) => isPassing(step.filter, row, attributes));
+    else if (step.kind === "format") kept = kept.map((each) => formatNaively(step.formats, each));
     else if (step.kind === "join") {
-      const other = (others[step.signal] ?? []).map((row) => {
-        return { row, attributes: new Map(Object.entries(row.attributes)) };
+      const other = (others[step.signal] ?? []).map((row, place) => {
+        return { row, place, attributes: new Map(Object.entries(row.attributes)) };
       });
       kept = joinNaively(step, kept, runOn(step.steps, other, others), reader);
     } else if (step.kind === "attach") throw new Error("no plan attaches attributes");

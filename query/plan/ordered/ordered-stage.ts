@@ -13,7 +13,7 @@ import type {
 import type { JoinStage, OrderedStage, TelemetrySelector } from "../../tree/selector.ts";
 import { noteExtractedNames, type PlanContext } from "../context.ts";
 import { resolveField, spanDuration } from "../field.ts";
-import { planStage } from "../stage.ts";
+import { planStage } from "../stages/stage.ts";
 import { resolveSeconds } from "../times.ts";
 import { resolveLabel } from "../variables.ts";
 import type { AssignStep, JoinStep, KeepStep, OrderedStep, PlanStep, SequenceStep } from "./ordered-step.ts";

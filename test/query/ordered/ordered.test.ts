@@ -15,7 +15,14 @@ import {
   searchLogs,
 } from "../../../query/index.ts";
 import { runSteps } from "../naive.ts";
-import { randomQuery, randomRows, randomSpans, spanMs, startNs } from "./random-ordered.ts";
+import {
+  randomFormatQuery,
+  randomQuery,
+  randomRows,
+  randomSpans,
+  spanMs,
+  startNs,
+} from "./random-ordered.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const isLong = process.env.SVC_SOAK === "1";
@@ -87,6 +94,17 @@ test(`random queries find what the naive evaluator finds (SVC_SEED=${seed})`, {
     expect(partial.map(plain), `${query} in a part of the range`).toEqual(
       expected.filter(({ timeNs }) => timeNs >= fromNs && timeNs < toNs).map(plain),
     );
+  }
+});
+
+test(`texts made of labels are those of the naive evaluator (SVC_SEED=${seed})`, {
+  timeout: 3_600_000,
+}, async () => {
+  for (let i = 0; i < (isLong ? 5_000 : 150); i++) {
+    const query = randomFormatQuery(random);
+    const expected = newestFirst(findNaively(query));
+    const { rows: found } = await searchLogs(store, { query, ...range, limit: 1_000 });
+    expect(found.map(plain), query).toEqual(expected.map(plain));
   }
 });
 

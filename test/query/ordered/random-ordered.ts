@@ -55,7 +55,25 @@ export function randomQuery(random: Random): string {
   const stages = Array.from({ length: random.between(1, 3) }, (_, i) => orderedStage(random, `x${i}`));
   const own = chance(random, 0.4) ? [ownStage(random)] : [];
   const behind = chance(random, 0.6) ? [filterStage(random, stages.length)] : [];
-  return ["logs", ...own, ...stages, ...behind].join(" ");
+  const format = chance(random, 0.2) ? [formatStage(random)] : [];
+  return ["logs", ...own, ...stages, ...behind, ...format].join(" ");
+}
+
+/** A search with formats before and between filters. */
+export function randomFormatQuery(random: Random): string {
+  const stages = Array.from({ length: random.between(1, 3) }, () => [formatStage(random), ownStage(random)]);
+  return ["logs", ...(chance(random, 0.5) ? [ownStage(random)] : []), ...stages.flat()].join(" ");
+}
+
+function formatStage(random: Random): string {
+  return random.pick([
+    '| line_format "{{.pod}} {{.x0}} {{__line__}}"',
+    '| line_format "{{ .log_level | upper | default \\"NONE\\" }}: {{__line__ | trunc 8}}"',
+    '| line_format `{{.took | replace "1" "one"}} at {{__timestamp__}} start`',
+    "| label_format took = id, id = took",
+    '| label_format x0 = "{{.pod | default `none`}}-{{.took}}", pod = log_level',
+    '| label_format "a label" = "{{.message | lower}}"',
+  ]);
 }
 
 function ownStage(random: Random): string {

@@ -1,6 +1,6 @@
-import type { Filter, PatternPart, Step } from "../../engine/index.ts";
-import type { TextSpan } from "../text/query-error.ts";
-import { refuse, refuseWithin } from "../text/source.ts";
+import type { Filter, PatternPart, Step } from "../../../engine/index.ts";
+import type { TextSpan } from "../../text/query-error.ts";
+import { refuse, refuseWithin } from "../../text/source.ts";
 import type {
   LabelCondition,
   LineFilter,
@@ -9,12 +9,13 @@ import type {
   PatternStage,
   RegexpStage,
   RowStage,
-} from "../tree/stage.ts";
-import { countCondition, noteExtractedNames, type PlanContext } from "./context.ts";
-import { lineFieldOf } from "./field.ts";
-import { planMatcher } from "./matcher.ts";
-import { groupNamesOf, makeRegexpFilter, resolveRegexp } from "./regexp.ts";
-import { resolveString } from "./variables.ts";
+} from "../../tree/stage.ts";
+import { countCondition, noteExtractedNames, type PlanContext } from "../context.ts";
+import { lineFieldOf } from "../field.ts";
+import { planMatcher } from "../matcher.ts";
+import { groupNamesOf, makeRegexpFilter, resolveRegexp } from "../regexp.ts";
+import { resolveString } from "../variables.ts";
+import { planFormatStage } from "./format.ts";
 
 /** The steps of a stage. Records the names that it extracts in `context.extracted`. Throws a QueryError. */
 export function planStage(node: RowStage, context: PlanContext): Step[] {
@@ -31,6 +32,9 @@ export function planStage(node: RowStage, context: PlanContext): Step[] {
       return planRegexpStage(node, context);
     case "labelFilter":
       return [{ kind: "filter", filter: planCondition(node.condition, context) }];
+    case "lineFormat":
+    case "labelFormat":
+      return [planFormatStage(node, context)];
   }
 }
 
