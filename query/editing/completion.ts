@@ -48,6 +48,9 @@ const candidates: readonly string[] = [
   ...["{", "}", "(", ")", ",", "|", "|=", "|~", "==", "+", "-", "*", "/", "%", "^"],
 ];
 
+/** How stages over several rows begin; the words alone would be labels. */
+const orderedStages = ["first by (", "last by (", "sequence (", "join ("];
+
 /**
  * What may stand at an offset of a query, given what is before it. `rows`: the query is a search, of terms perhaps;
  * `series`: it is a timeseries query. Never throws.
@@ -74,8 +77,10 @@ export function completeQuery(text: string, offset: number, what: "rows" | "seri
 /** Words of the language that may stand behind a text. Where labels stand, other keywords are but labels. */
 function wordsAt(place: Place, base: string, prefix: string): string[] {
   if (place.kind === "value") return [];
+  const stages = place.kind === "label" && /\|\s*$/.test(base) ? orderedStages : [];
   const words = place.kind === "label" || place.kind === "groupingLabel" ? stageKeywords : candidates;
-  return words.filter((word) => word.startsWith(prefix) && word !== prefix && mayStand(base, word));
+  const standing = words.filter((word) => word !== prefix && word.startsWith(prefix) && mayStand(base, word));
+  return [...standing, ...stages.filter((stage) => stage !== prefix && stage.startsWith(prefix))];
 }
 
 interface Word {

@@ -1,8 +1,14 @@
 /** What each piece of a query's text is, for an editor's colours. */
 
-import type { IToken } from "chevrotain";
+import { type IToken, tokenMatcher } from "chevrotain";
 import { detectQueryKind } from "../parse/query-kind.ts";
-import { rowSignals, seriesKeywords, stageKeywords } from "../text/keywords.ts";
+import {
+  orderedStageWords,
+  rowFunctions,
+  rowSignals,
+  seriesKeywords,
+  stageKeywords,
+} from "../text/keywords.ts";
 import * as token from "../text/tokens.ts";
 import { quotedTerm, startsStructured } from "./reading.ts";
 
@@ -38,9 +44,11 @@ export function highlightQuery(text: string): QueryPiece[] {
 function highlightStructured(text: string): QueryPiece[] {
   const pieces: QueryPiece[] = [];
   let behind = 0;
-  for (const each of token.tokenize(text)) {
+  const tokens = token.tokenize(text);
+  for (const [i, each] of tokens.entries()) {
     const { start, end } = token.spanOfToken(each);
-    pieces.push(...commentsIn(text, behind, start), { start, end, kind: kindOfToken(each) });
+    const kind = kindOfRowWord(each, tokens[i - 1], tokens[i + 1]) ?? kindOfToken(each);
+    pieces.push(...commentsIn(text, behind, start), { start, end, kind });
     behind = end;
   }
   return [...pieces, ...commentsIn(text, behind, text.length)];
@@ -52,6 +60,27 @@ function commentsIn(text: string, from: number, to: number): QueryPiece[] {
     const start = from + found.index;
     return { start, end: start + found[0].length, kind: "comment" };
   });
+}
+
+const stageWords: ReadonlySet<string> = new Set(orderedStageWords);
+const functionsOfRows: ReadonlySet<string> = new Set(rowFunctions);
+
+/** The kind of a word that is one only in stages over several rows, and a label elsewhere. */
+function kindOfRowWord(
+  { tokenType, image }: IToken,
+  before: IToken | undefined,
+  behind: IToken | undefined,
+): PieceKind | undefined {
+  if (tokenType.name !== "LabelName" || before === undefined || behind === undefined) return undefined;
+  const opens = tokenMatcher(behind, token.LeftParen);
+  if (tokenMatcher(before, token.Pipe) && stageWords.has(image) && (opens || tokenMatcher(behind, token.By)))
+    return "keyword";
+  if (before.tokenType === token.Equal && opens && functionsOfRows.has(image)) return "function";
+  const isFilter = behind.tokenType === token.PipeEqual || behind.tokenType === token.PipeMatch;
+  const isStep = tokenMatcher(before, token.LeftParen) || before.image === "then";
+  if (image === "then" || (image === "not" && isStep && (isFilter || tokenMatcher(behind, token.Name))))
+    return "keyword";
+  return image === "within" && behind.tokenType === token.QuantityToken ? "keyword" : undefined;
 }
 
 const keywords: ReadonlySet<string> = new Set([...seriesKeywords, ...stageKeywords]);

@@ -1,6 +1,6 @@
 /** Turns steps that look at several rows into requests of what to read, and operations on what was read. */
 
-import { Failure, type Field, type RowSignal, type Step } from "../../engine/index.ts";
+import type { Field, RowSignal, Step } from "../../engine/index.ts";
 import { sequenceLabels } from "../plan/ordered/ordered-stage.ts";
 import {
   type AssignStep,
@@ -186,8 +186,7 @@ export class OrderedCompilation {
     this.joined.push({ step, request });
     const left = step.on.map((labels) => this.#compileKey(labels.left));
     const right = step.on.map((labels) => {
-      if (!isColumnField(labels.right))
-        throw new Failure("input", "rows are joined by texts, not by their time");
+      if (!isColumnField(labels.right)) throw new Error("planning refuses times as keys");
       return request.addHashes(labels.right);
     });
     const ref = this.#refs++;

@@ -1,5 +1,5 @@
 import { EOF, type IRecognitionException, type IToken, tokenMatcher } from "chevrotain";
-import { aggregations, functionNames, stageKeywords } from "../text/keywords.ts";
+import { aggregations, functionNames, orderedStageWords, stageKeywords } from "../text/keywords.ts";
 import { QueryError, type TextSpan } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import { findClosest } from "../text/suggestion.ts";
@@ -71,27 +71,18 @@ function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
 }
 
 /** Stages of LogQL that svcQL does not have. */
-const logqlStages = new Set([
-  "decolorize",
-  "distinct",
-  "drop",
-  "keep",
-  "label_format",
-  "line_format",
-  "unpack",
-  "unwrap",
-]);
+const logqlStages = new Set(["decolorize", "distinct", "drop", "keep", "unpack", "unwrap"]);
 
 /**
  * The error for a name after `|` that no operator follows. Undefined for a name that is neither similar to that of a
  * stage nor a stage of LogQL.
  */
 function makeUnknownStageError(name: IToken, source: Source): QueryError | undefined {
-  const suggestion = findClosest(name.image, stageKeywords);
+  const suggestion = findClosest(name.image, [...stageKeywords, ...orderedStageWords]);
   if (suggestion === undefined && !logqlStages.has(name.image)) return undefined;
   const hint =
     suggestion === undefined
-      ? "there are json, logfmt, pattern, regexp and label filters"
+      ? `there are ${stageKeywords.join(", ")}, ${orderedStageWords.join(", ")} and label filters`
       : `did you mean \`${suggestion}\`?`;
   const problem = `there is no stage \`${name.image}\`; ${hint}`;
   return new QueryError(problem, { text: source.text, span: spanOfToken(name) });

@@ -22,6 +22,8 @@ export interface PlanContext {
   extracted: Set<string> | "any";
   /** Signals that the selector has been joined with so far: `traces.name` is a label of the joined span. */
   joined: Set<RowSignal>;
+  /** Labels that stages calculate as numbers. Rows cannot be grouped or joined by them. */
+  calculated: Set<string>;
   /** Labels whose texts are numbers of milliseconds: they compare with durations. */
   milliseconds: Set<string>;
   /** Number of conditions in the query so far. */
@@ -41,6 +43,7 @@ export function createPlanContext(source: Source, variables: VariableValues = {}
     names: new Set(),
     extracted: new Set(),
     joined: new Set(),
+    calculated: new Set(),
     milliseconds: new Set(),
     conditions: 0,
     regexpLength: 0,

@@ -13,6 +13,7 @@ export function planSelector(node: TelemetrySelector, context: PlanContext): Pla
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
   context.joined = new Set();
+  context.calculated = new Set();
   context.milliseconds = new Set(context.signal === "traces" ? [spanDuration] : []);
   const matchers = node.matchers.map(
     (matcher): PlanStep => ({ kind: "filter", filter: planMatcher(matcher, context) }),

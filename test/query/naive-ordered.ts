@@ -151,11 +151,20 @@ function beginsOf<Each extends NaiveRow<LogRow>>(
   return begins;
 }
 
-/** Labels of a joined row that rows get, whatever the query names. */
-const shown: Readonly<Record<string, readonly string[]>> = {
-  logs: ["timestamp", "log_level", "service.name", "message"],
-  traces: ["span_id", "service.name", "name", "duration_ms", "status_code"],
-};
+/** Labels of a joined row that rows show, whatever the query names. */
+const shown: ReadonlySet<string> = new Set([
+  ...["timestamp", "log_level", "service.name", "message"].map((label) => `logs.${label}`),
+  ...["span_id", "service.name", "name", "duration_ms", "status_code"].map((label) => `traces.${label}`),
+]);
+
+/** Takes away the labels of joined rows that a query does not show. */
+export function hideUnnamed(steps: readonly PlanStep[], attributes: Attributes): void {
+  const named = JSON.stringify(steps);
+  for (const key of attributes.keys()) {
+    const isJoined = key.startsWith("traces.") || key.startsWith("logs.");
+    if (isJoined && !shown.has(key) && !named.includes(JSON.stringify(key))) attributes.delete(key);
+  }
+}
 
 export function joinNaively<Row extends LogRow>(
   step: JoinStep,
@@ -181,10 +190,16 @@ export function joinNaively<Row extends LogRow>(
     });
     if (step.isUnless) return found === undefined;
     if (found === undefined) return false;
-    for (const label of shown[step.signal] ?? []) {
+    const own = [...found.attributes.keys(), ...(step.signal === "logs" ? ["log_level", "message"] : [])];
+    const first = [...shown].flatMap((label) =>
+      label.startsWith(`${step.signal}.`) ? [label.slice(step.signal.length + 1)] : [],
+    );
+    const labels = new Set([...first, ...own]);
+    for (const key of each.attributes.keys())
+      if (key.startsWith(`${step.signal}.`)) each.attributes.delete(key);
+    for (const label of labels) {
       const text = reader.fieldText(columnOf(label), found.row, found.attributes) ?? "";
-      if (text === "") each.attributes.delete(`${step.signal}.${label}`);
-      else each.attributes.set(`${step.signal}.${label}`, text);
+      if (text !== "") each.attributes.set(`${step.signal}.${label}`, text);
     }
     return true;
   });

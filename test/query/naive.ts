@@ -14,7 +14,7 @@ import type {
   TextChange,
 } from "../../engine/index.ts";
 import type { PlanStep } from "../../query/index.ts";
-import { joinNaively, type NaiveRow, type RowReader, runGroupedStep } from "./naive-ordered.ts";
+import { hideUnnamed, joinNaively, type NaiveRow, type RowReader, runGroupedStep } from "./naive-ordered.ts";
 import { quantityOf } from "./naive-quantity.ts";
 import { templateId } from "./templates.ts";
 
@@ -33,6 +33,7 @@ export function runSteps<Row extends LogRow>(
     others,
   );
   const inOrder = kept.toSorted((a, b) => a.place - b.place);
+  for (const { attributes } of inOrder) hideUnnamed(steps, attributes);
   return inOrder.map(({ row, attributes }) => ({ ...row, attributes: toObject(attributes) }));
 }
 

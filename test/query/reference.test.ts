@@ -65,13 +65,19 @@ const samples = sampleLines!.map(({ timestamp, name, type = "gauge", labels, val
 
 /** The numbers of the rows found and their extracted attributes, in the notation of `# →`. */
 function printFoundRows(query: string): string {
-  const kept = runSteps(planLogs(query).steps, rows).map(({ number, attributes }) => {
-    const stored = rows[number - 1]!.attributes;
-    const extracted = Object.fromEntries(
-      Object.entries(attributes).filter(([key]) => !Object.hasOwn(stored, key)),
-    );
-    return Object.keys(extracted).length === 0 ? `${number}` : `${number} ${JSON.stringify(extracted)}`;
-  });
+  const kept = runSteps(planLogs(query).steps, rows, { traces: spans }).map(
+    ({ number, message, attributes }) => {
+      const { attributes: stored, message: own } = rows[number - 1]!;
+      const extracted = Object.fromEntries(
+        Object.entries(attributes).filter(([key]) => !Object.hasOwn(stored, key)),
+      );
+      const parts = [
+        ...(message === own ? [] : [JSON.stringify(message)]),
+        ...(Object.keys(extracted).length === 0 ? [] : [JSON.stringify(extracted)]),
+      ];
+      return [number, ...parts].join(" ");
+    },
+  );
   return ["→", ...kept].join(" ");
 }
 

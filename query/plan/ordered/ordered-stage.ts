@@ -1,6 +1,7 @@
 import type { Field, Filter } from "../../../engine/index.ts";
 import { assignedRowsMax } from "../../limits.ts";
 import { refuse } from "../../text/source.ts";
+import type { Label } from "../../tree/label.ts";
 import { parseNumber } from "../../tree/number-literal.ts";
 import type {
   AssignStage,
@@ -61,16 +62,21 @@ function planAssign(node: AssignStage, context: PlanContext): AssignStep {
   const of = node.of === null ? {} : { of: resolveField(resolveLabel(node.of, context), context) };
   const groups = planGroups(node, context);
   noteExtractedNames([label], context);
-  noteMilliseconds(label, node.op, of.of, context);
+  noteNumbers(label, node.op, of.of, context);
   return { kind: "assign", label, op: node.op, ...of, count: resolveCount(node, context), ...groups };
 }
 
-/** Records whether a label is a number of milliseconds, as its function gives it, or as the label that it is read from. */
-function noteMilliseconds(label: string, op: RowFunction, of: Field | undefined, context: PlanContext): void {
+/** Records whether a label is a number, as its function gives it, or as the label that it is read from. */
+function noteNumbers(label: string, op: RowFunction, of: Field | undefined, context: PlanContext): void {
+  const { milliseconds, calculated } = context;
   const isDistance = op === "since_previous" || op === "until_next" || op === "since_first";
-  const isRead = of?.kind === "attribute" && context.milliseconds.has(of.key);
-  if (isDistance || isRead) context.milliseconds.add(label);
-  else context.milliseconds.delete(label);
+  const source = of?.kind === "attribute" ? of.key : undefined;
+  const note = (labels: Set<string>, isOne: boolean) => {
+    if (isOne || (source !== undefined && labels.has(source))) labels.add(label);
+    else labels.delete(label);
+  };
+  note(milliseconds, isDistance);
+  note(calculated, of === undefined || of.kind === "time");
 }
 
 function fieldOfAssigned(label: string, context: PlanContext): Field {
@@ -114,6 +120,7 @@ function planSequence(node: SequenceStage, context: PlanContext): SequenceStep {
   const groups = planGroups(node, context);
   noteExtractedNames(Object.values(sequenceLabels), context);
   context.milliseconds.add(sequenceLabels.length);
+  for (const label of Object.values(sequenceLabels)) context.calculated.add(label);
   return { kind: "sequence", of, ...groups };
 }
 
@@ -134,11 +141,11 @@ function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelec
       "a joined selector has no window or offset; `within` bounds the time between the rows",
     );
   }
-  const left = node.on.map((labels) => resolveField(resolveLabel(labels.left, context), context));
+  const left = node.on.map((labels) => resolveKey(labels.left, context));
   // The names of the other selector are of another signal, which warnings of this one do not know.
   const other: PlanContext = { ...context, names: new Set(), milliseconds: new Set() };
   const steps = planSelector(of, other);
-  const right = node.on.map((labels) => resolveField(resolveLabel(labels.right, other), other));
+  const right = node.on.map((labels) => resolveKey(labels.right, other));
   context.conditions = other.conditions;
   context.regexpLength = other.regexpLength;
   if (!node.isUnless) {
@@ -157,8 +164,24 @@ function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelec
 }
 
 function planGroups(node: RowGroups, context: PlanContext) {
-  const labels = new Set(node.by.map((label) => resolveLabel(label, context)));
-  return { by: [...labels].map((label) => resolveField(label, context)), ...planWithin(node, context) };
+  const by = new Map(node.by.map((label) => [resolveLabel(label, context), resolveKey(label, context)]));
+  return { by: [...by.values()], ...planWithin(node, context) };
+}
+
+/** A label by which rows are grouped or joined. Throws a QueryError for a time and for a calculated number. */
+function resolveKey(label: Label, context: PlanContext): Field {
+  const field = resolveField(resolveLabel(label, context), context);
+  const isNumber = field.kind === "attribute" && context.calculated.has(field.key);
+  if (field.kind !== "time" && !isNumber && !isTimeOfJoined(field, context)) return field;
+  return refuse(
+    context.source,
+    label,
+    "rows are grouped and joined by texts, not by a time or a calculated number",
+  );
+}
+
+function isTimeOfJoined(field: Field, { joined }: PlanContext): boolean {
+  return field.kind === "attribute" && [...joined].some((signal) => field.key === `${signal}.timestamp`);
 }
 
 function planWithin({ within }: Pick<RowGroups, "within">, context: PlanContext): { withinNs?: number } {

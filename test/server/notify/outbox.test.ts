@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import type { Action } from "../../../server/model/alert.ts";
-import { endedKept, groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
+import { groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
 import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
 import type { Outcome } from "../../../server/notify/senders/sender.ts";
 import { webhookSender } from "../../../server/notify/senders/webhook.ts";
@@ -312,34 +312,6 @@ describe("the outbox", () => {
       "silenced by silence-1",
       "its fire was never told",
     ]);
-  });
-
-  test("is known for as long as the fire goes on, however many others are told meanwhile", async () => {
-    const post = new Post();
-    post.silenced.add("kept back");
-    await post.put({ event: fired("kept back"), actions: [mail("m")] });
-    await post.put({ event: fired("told"), actions: [mail("m")] });
-    await post.pass(day);
-    // Nobody is to be told of the ends of these.
-    const quiet: Action = { type: "webhook", webhookDestination: { uuid: "quiet" } };
-    for (let i = 0; i < 3; i++) {
-      const others = Array.from({ length: endedKept }, (_, k) => fired(`other ${i} ${k}`));
-      await post.put(...others.map((event) => ({ event, actions: [quiet] })));
-      await post.pass(day);
-    }
-    post.state = post.disk.open();
-    post.open();
-    await post.put({ event: resolved("kept back"), actions: [mail("m")] });
-    await post.put({ event: resolved("told"), actions: [mail("m")] });
-    await post.pass(day);
-    expect(post.said().filter((line) => line.startsWith("m "))).toEqual(["m fired told", "m resolved told"]);
-    // What was kept for their ends goes with the next that end.
-    await post.put(...[1, 2, 3].map((i) => ({ event: fired(`last ${i}`), actions: [quiet] })));
-    await post.pass(day);
-    const names = post.outbox.list().map(({ event }) => event.labels["service.name"]);
-    expect(names.filter((name) => name === "kept back" || name === "told")).toEqual(["kept back", "told"]);
-    // Three were told at once, and none of them knew of the others.
-    expect(post.outbox.list().length).toBeLessThan(endedKept + 3);
   });
 
   test("who does not want to hear of the end does not", async () => {

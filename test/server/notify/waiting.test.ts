@@ -4,6 +4,7 @@ import type { Action } from "../../../server/model/alert.ts";
 import {
   allWaitingBytesMax,
   allWaitingMax,
+  endedKept,
   retryDelaysMs,
   untoldMsMax,
   waitingAgeMsMax,
@@ -181,6 +182,34 @@ describe("a fire that ended before anybody was told", () => {
     await post.put({ event: resolved("a"), actions: [hook("h")] });
     await post.pass(2 * 24 * hour);
     expect(post.said().at(-1)).toBe("h resolved a");
+  });
+
+  test("is known as such for as long as the fire goes on, however many others are told meanwhile", async () => {
+    const post = new Post();
+    post.silenced.add("kept back");
+    await post.put({ event: fired("kept back"), actions: [mail("m")] });
+    await post.put({ event: fired("told"), actions: [mail("m")] });
+    await post.pass(24 * hour);
+    // Nobody is to be told of the ends of these.
+    const quiet: Action = { type: "webhook", webhookDestination: { uuid: "quiet" } };
+    for (let i = 0; i < 3; i++) {
+      const others = Array.from({ length: endedKept }, (_, k) => fired(`other ${i} ${k}`));
+      await post.put(...others.map((event) => ({ event, actions: [quiet] })));
+      await post.pass(24 * hour);
+    }
+    post.state = post.disk.open();
+    post.open();
+    await post.put({ event: resolved("kept back"), actions: [mail("m")] });
+    await post.put({ event: resolved("told"), actions: [mail("m")] });
+    await post.pass(24 * hour);
+    expect(post.said().filter((line) => line.startsWith("m "))).toEqual(["m fired told", "m resolved told"]);
+    // What was kept for their ends goes with the next that end.
+    await post.put(...[1, 2, 3].map((i) => ({ event: fired(`last ${i}`), actions: [quiet] })));
+    await post.pass(24 * hour);
+    const names = post.outbox.list().map(({ event }) => event.labels["service.name"]);
+    expect(names.filter((name) => name === "kept back" || name === "told")).toEqual(["kept back", "told"]);
+    // Three were told at once, and none of them knew of the others.
+    expect(post.outbox.list().length).toBeLessThan(endedKept + 3);
   });
 
   test("leaves little behind: hours of thirty alerts that flap each minute, with receivers that are down", async () => {
