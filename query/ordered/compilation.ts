@@ -96,10 +96,7 @@ export class OrderedCompilation {
   #compileKey(field: Field): (rows: OrderedRows) => KeyPart {
     const source = this.sources.of(field);
     if (source.kind === "number" || !isColumnField(source.field)) {
-      throw new Failure(
-        "input",
-        "rows are grouped and joined by texts, not by a time or a calculated number",
-      );
+      throw new Error("planning refuses times and calculated numbers as keys");
     }
     const place = source.table.addHashes(source.field);
     return ({ tables, refs }) => {
