@@ -219,9 +219,19 @@ async function examineAtRest(
     if (rowsMissing > 0 && !isReported && !/damage/.test(err)) problems.push("silently missing");
     if ((rowsMissing > 0 || isReported) && verified?.length === 0) problems.push("verify found nothing");
     return problems;
+  } catch (error) {
+    return [await describeDeath(server, error)];
   } finally {
     await kill(server);
   }
+}
+
+/** A request that got no answer, and what the server said last. */
+async function describeDeath(server: ServerProcess, error: unknown): Promise<string> {
+  await kill(server);
+  const { code, err } = await server.svc.ended;
+  const { signalCode } = server.svc.child;
+  return `no answer (${String(error)}); it ended with ${code ?? signalCode}: ${err.slice(-1_000)}`;
 }
 
 async function examineRunning(
@@ -232,9 +242,10 @@ async function examineRunning(
 ): Promise<[string[], string[]]> {
   const server = await start(base, dir);
   if (typeof server === "string") return [[], [server]];
+  let faults: string[] = [];
   try {
     if (random.oneIn(2)) await countRows(server);
-    const faults = inflictFaults(random, dir);
+    faults = inflictFaults(random, dir);
     const { problems } = await examine(base, server, faults);
     problems.push(...(await checkTakesMore(server, number)));
     problems.push(
@@ -247,6 +258,8 @@ async function examineRunning(
     );
     if (problems.length === 0) problems.push(...(await examineAtRest(base, dir, faults, number + 1)));
     return [faults, problems];
+  } catch (error) {
+    return [faults, [await describeDeath(server, error)]];
   } finally {
     await kill(server);
   }
