@@ -53,6 +53,7 @@ function chooseOfKind(
       if (kind === "rare") return tokens.has(text) && isPlanted(facts, at);
       return kind !== "number" || tokens.has(text);
     });
+  if (kind === "sequence") return chooseSequences(shuffle(texts), range);
   return shuffle(texts)
     .slice(0, questionsPerKind)
     .map((text) => ({
@@ -61,6 +62,18 @@ function chooseOfKind(
       ...(kind === "regex" ? { literal: text.slice(0, text.indexOf("[")) } : {}),
       ...range,
     }));
+}
+
+/** Pairs of different words. */
+function chooseSequences(
+  words: readonly string[],
+  range: Pick<BenchQuestion, "startMs" | "endMs">,
+): BenchQuestion[] {
+  const pairs = words.flatMap((_, apart) => {
+    if (apart === 0) return [];
+    return words.map((text, i) => ({ text, second: words[(i + apart) % words.length]! }));
+  });
+  return pairs.slice(0, questionsPerKind).map((pair) => ({ kind: "sequence", ...pair, ...range }));
 }
 
 function isPlanted(facts: DatasetFacts, word: number): boolean {

@@ -23,6 +23,9 @@ export const logKinds = [
   "serviceByMinuteLevel",
   "topValues",
   "trace",
+  "serviceWindow",
+  "errorShare",
+  "sequence",
 ] as const;
 
 export const spanKinds = ["spanDurations", "spansByMinute", "spanNames", "tracesByHour"] as const;
@@ -40,6 +43,8 @@ export interface BenchQuestion {
   text: string;
   /** The literal text that every match begins with; only for `regex`. */
   literal?: string;
+  /** The word of the second row; only for `sequence`. */
+  second?: string;
   /** Milliseconds since the epoch: the first row's time, or some milliseconds before it. */
   startMs: number;
   /** Inclusive, the whole millisecond. The last row's time or later, except for `newest`. */
@@ -73,6 +78,19 @@ export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
   serviceByMinuteLevel: { name: "the same for one service", needles: "service", aim: 3, bucketSeconds: 60 },
   topValues: { name: "top 10 values of an attribute", needles: undefined, aim: 3 },
   trace: { name: "find a trace id", needles: "trace", aim: 3 },
+  serviceWindow: {
+    name: "rows of 15 minutes by service, each 5 minutes",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 300,
+  },
+  errorShare: {
+    name: "share of errors by service and minute",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 60,
+  },
+  sequence: { name: "one word, then another within 5 s, by service", needles: "common", aim: 3 },
   spanDurations: {
     name: "p95 of durations by service and minute",
     needles: undefined,
@@ -111,6 +129,13 @@ export const traceRowsMax = 1000;
 /** The attribute whose most frequent values are asked for. */
 export const topAttribute = "k8s.pod.name";
 export const topValues = 10;
+
+/** Buckets of a window of `serviceWindow`. */
+export const windowBuckets = 3;
+/** How long a sequence takes at most. */
+export const sequenceSeconds = 5;
+/** Levels that are errors, in lower case. */
+export const errorLevels = ["error", "err", "crit", "alert", "severe"] as const;
 
 /** Some 95 years: one bucket aligned to the epoch holds all rows. */
 export const oneBucketSeconds = 3_000_000_000;

@@ -2,11 +2,15 @@ import { mkdir, rm } from "node:fs/promises";
 import type { BenchDataset } from "../datasets/dataset.ts";
 import {
   type BenchQuestion,
+  bucketSecondsOf,
+  errorLevels,
   newestRows,
   type QuestionKind,
   questionKinds,
+  sequenceSeconds,
   topAttribute,
   topValues,
+  windowBuckets,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -177,6 +181,7 @@ function parseRows(text: string): SqlRow[] {
 function toLogSql(question: BenchQuestion, columns: string): string {
   const { kind, endMs } = question;
   const text = quoteEscaped(question.text);
+  const bucketNs = `${bucketSecondsOf(kind)}000000000`;
   const newest = (where: string): string =>
     `SELECT ${columns} FROM logs WHERE ${where} ORDER BY time_ns DESC LIMIT ${newestRows}`;
   const count = (where: string): string => `SELECT count() FROM logs WHERE ${where}`;
@@ -207,6 +212,28 @@ function toLogSql(question: BenchQuestion, columns: string): string {
       return makeMinuteSql(`WHERE \`service.name\` = ${text}`);
     case "topValues":
       return `SELECT \`${topAttribute}\`, count() AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
+    case "serviceWindow":
+      return `SELECT s, b + o AS bucket, sum(n) FROM (
+          SELECT \`service.name\` AS s, intDiv(time_ns, ${bucketNs}) AS b, count() AS n FROM logs GROUP BY s, b
+        ) ARRAY JOIN range(${windowBuckets}) AS o WHERE bucket <= intDiv(${endMs}000000, ${bucketNs}) GROUP BY s, bucket`;
+    case "errorShare":
+      return `SELECT s, b, sumIf(n, lower(level) IN (${errorLevels.map(quoteSql).join(", ")})) / sum(n) AS share FROM (
+          SELECT \`service.name\` AS s, level, intDiv(time_ns, ${bucketNs}) AS b, count() AS n FROM logs GROUP BY s, level, b
+        ) GROUP BY s, b HAVING share > 0`;
+    case "sequence": {
+      const [first, second] = [question.text, question.second!].map(
+        (word) => `message LIKE ${quoteEscaped(`%${escapeLike(word)}%`)}`,
+      );
+      // Rows of equal time lie in a part in the order in which they were inserted.
+      return `SELECT count() FROM (
+          SELECT t, b, max(if(a, t, 0)) OVER (
+            PARTITION BY s ORDER BY t, r ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+          ) AS last FROM (
+            SELECT \`service.name\` AS s, time_ns AS t, _part_offset AS r, ${first} AS a, ${second} AS b
+            FROM logs WHERE ${first} OR ${second}
+          )
+        ) WHERE b AND t - last <= ${sequenceSeconds}000000000`;
+    }
     default:
       // LIKE uses the index for the needle's whole tokens.
       return count(`message LIKE ${quoteEscaped(`%${escapeLike(question.text)}%`)}`);

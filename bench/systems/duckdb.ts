@@ -3,11 +3,15 @@ import { join } from "node:path";
 import type { BenchDataset } from "../datasets/dataset.ts";
 import {
   type BenchQuestion,
+  bucketSecondsOf,
+  errorLevels,
   newestRows,
   type QuestionKind,
   questionKinds,
+  sequenceSeconds,
   topAttribute,
   topValues,
+  windowBuckets,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -126,6 +130,7 @@ export async function open(target: StoreTarget): Promise<System> {
 function toLogSql(question: BenchQuestion, columns: string): string {
   const { kind, endMs } = question;
   const text = quoteSql(question.text);
+  const bucketNs = `${bucketSecondsOf(kind)}000000000`;
   // Finding the row numbers first and then those rows takes half the time of asking for all columns at once.
   const newest = (where: string): string =>
     `SELECT ${columns} FROM logs WHERE rowid IN (
@@ -154,6 +159,25 @@ function toLogSql(question: BenchQuestion, columns: string): string {
       return makeMinuteSql(`WHERE "service.name" = ${text}`);
     case "topValues":
       return `SELECT "${topAttribute}", count(*) AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
+    case "serviceWindow":
+      return `WITH counts AS (SELECT "service.name" AS s, time_ns // ${bucketNs} AS b, count(*) AS n FROM logs GROUP BY ALL)
+        SELECT s, b + o.o, sum(n) FROM counts, range(${windowBuckets}) AS o(o)
+        WHERE b + o.o <= ${endMs}000000 // ${bucketNs} GROUP BY ALL`;
+    case "errorShare":
+      return `SELECT s, b, sum(n) FILTER (lower(level) IN (${errorLevels.map(quoteSql).join(", ")})) / sum(n) AS share FROM (
+          SELECT "service.name" AS s, level, time_ns // ${bucketNs} AS b, count(*) AS n FROM logs GROUP BY ALL
+        ) GROUP BY ALL HAVING share > 0`;
+    case "sequence": {
+      const [first, second] = [question.text, question.second!].map(
+        (word) => `contains(message, ${quoteSql(word)})`,
+      );
+      return `SELECT count(*) FROM (
+          SELECT t, b, max(CASE WHEN a THEN t END) OVER before AS last FROM (
+            SELECT "service.name" AS s, time_ns AS t, rowid AS r, ${first} AS a, ${second} AS b
+            FROM logs WHERE ${first} OR ${second}
+          ) WINDOW before AS (PARTITION BY s ORDER BY t, r ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        ) WHERE b AND t - last <= ${sequenceSeconds}000000000`;
+    }
     default:
       return count(`contains(message, ${text})`);
   }

@@ -55,6 +55,8 @@ export function toSqlAnswer(
       );
     case "byService":
       return toGroupAnswer(rows.map(([label, count]) => [[toText(label)], 0, Number(count)]));
+    case "serviceWindow":
+    case "errorShare":
     case "spanDurations":
     case "spansByMinute":
     case "gaugeAverage":

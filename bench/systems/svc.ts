@@ -198,6 +198,8 @@ function toSeriesAnswer(kind: QuestionKind, series: readonly Series[]): Canonica
     return points.map(([ms, rows]) => [[label], ms, rows] as const);
   });
   switch (kind) {
+    case "serviceWindow":
+    case "errorShare":
     case "spanDurations":
     case "spansByMinute":
     case "tracesByHour":

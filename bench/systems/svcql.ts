@@ -1,7 +1,15 @@
-import { type BenchQuestion, durationQuantile, topAttribute, topValues } from "../datasets/question.ts";
+import {
+  type BenchQuestion,
+  bucketSecondsOf,
+  durationQuantile,
+  sequenceSeconds,
+  topAttribute,
+  topValues,
+  windowBuckets,
+} from "../datasets/question.ts";
 
 /** Writes the question as svcQL. */
-export function toSvcql({ kind, text }: BenchQuestion): string {
+export function toSvcql({ kind, text, second }: BenchQuestion): string {
   const quotedText = JSON.stringify(text);
   switch (kind) {
     case "regex":
@@ -24,6 +32,14 @@ export function toSvcql({ kind, text }: BenchQuestion): string {
       return `count(logs{service.name=${quotedText}}) by (log_level)`;
     case "topValues":
       return `topk(${topValues}, count(logs) by (${topAttribute}))`;
+    case "serviceWindow":
+      return `sum(count_over_time(logs[${(windowBuckets * bucketSecondsOf(kind)) / 60}m])) by (service.name)`;
+    case "errorShare":
+      return 'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)';
+    case "sequence": {
+      const steps = `|= ${quotedText} then |= ${JSON.stringify(second)}`;
+      return `count(logs | sequence (${steps}) by (service.name) within ${sequenceSeconds}s)`;
+    }
     case "spanDurations":
       return `quantile(${durationQuantile}, duration_ms, traces) by (service.name)`;
     case "spansByMinute":
