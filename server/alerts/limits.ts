@@ -88,6 +88,8 @@ export const evaluationsKept = 10;
 export const evaluationInstancesMax = 20;
 /** Scans of evaluations that run at once. Scan threads are few, and people's searches need them, too. */
 export const scansInFlightMax = 16;
+/** Points of scans over several buckets that are kept for the next evaluation, some 32 bytes each. */
+export const knownPointsMax = 1_000_000;
 /** Scans of one family are merged where there are at least this many. With fewer, single scans read less in all. */
 export const familyMin = 8;
 /** Query plans that are kept, some kilobytes each. Planning costs ten times as much as evaluating. */

@@ -1,9 +1,19 @@
-/** Shares scans between evaluations: equal scans run once, and the scans of a family run as one. */
-import { type AggregateQuery, type AggregateResult, Failure, type Step } from "../../../engine/index.ts";
+/**
+ * Shares scans between evaluations: equal scans run once, the scans of a family run as one, and those of a window read
+ * only the buckets that the evaluation before has not read.
+ */
+import {
+  type AggregateQuery,
+  type AggregateResult,
+  Failure,
+  type Step,
+  type Store,
+} from "../../../engine/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { Semaphore } from "../../throttle/semaphore.ts";
 import { familyMin, scansInFlightMax } from "../limits.ts";
+import { KnownBuckets } from "./known-buckets.ts";
 import { type FamilyScan, makeFamilyQuery, scanKeyOf, splitAnswer } from "./scan-family.ts";
 
 /**
@@ -36,6 +46,7 @@ export class SharedScans implements SearchableStore {
   readonly #recent = new Map<string, { answer: Promise<AggregateResult>; untilMs: number }>();
   /** Aborts the scans that run for a whole family, which no single caller can abort. */
   readonly #familyAbort = new AbortController();
+  readonly #known: KnownBuckets;
   #waiting: WaitingScan[] = [];
 
   readonly search: SearchableStore["search"] = (...args) => this.#store.search(...args);
@@ -46,8 +57,12 @@ export class SharedScans implements SearchableStore {
   readonly seriesLabels: SearchableStore["seriesLabels"] = (...args) => this.#store.seriesLabels(...args);
   readonly attributeKeys: SearchableStore["attributeKeys"] = (...args) => this.#store.attributeKeys(...args);
 
-  constructor(store: SearchableStore, metrics: Metrics) {
+  constructor(store: SearchableStore & Pick<Store, "arrivalMax" | "oldestArrivedMs">, metrics: Metrics) {
     this.#store = store;
+    this.#known = new KnownBuckets({
+      position: () => store.arrivalMax,
+      oldestMs: (signal, position) => store.oldestArrivedMs(signal, position),
+    });
     this.#scans = metrics.counter(
       "svc_alert_scans_total",
       "Scans that evaluations asked for: run alone, shared with an equal one, merged with others into one.",
@@ -63,17 +78,21 @@ export class SharedScans implements SearchableStore {
     // Rows that a stage over several rows has found differ from query to query.
     if (query.steps.some(isOfArrivals)) return this.#runAlone(query, limits);
     return this.#shareRecent(["rows", query], () => {
-      const member = scanKeyOf(query);
-      return member === undefined
-        ? this.#runAlone(query, limits)
-        : this.#waitForFamily(query, limits, member);
+      return this.#known.read(query.signal, query, (scan) => {
+        const member = scanKeyOf(scan);
+        return member === undefined
+          ? this.#runAlone(scan, limits)
+          : this.#waitForFamily(scan, limits, member);
+      });
     });
   }
 
   aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SearchableStore["aggregateSamples"]> {
     return this.#shareRecent(["samples", query], () => {
-      this.#scans.add(1, { run: "alone" });
-      return this.#scanning.run(() => this.#store.aggregateSamples(query, limits));
+      return this.#known.read("metrics", query, (scan) => {
+        this.#scans.add(1, { run: "alone" });
+        return this.#scanning.run(() => this.#store.aggregateSamples(scan, limits));
+      });
     });
   }
 
