@@ -83,25 +83,41 @@ export function checkPermission(caller: Caller, permission: Permission | null): 
 
 /** The caller before anything is checked; null where the request has a token or a session. */
 export function presumeCaller(head: RequestHead): Caller | null {
-  const isKnown = head.headers.has("authorization") || findCookie(head, sessionCookieName) !== null;
+  const hasToken = head.headers.has("authorization") || head.headers.has(agentTokenName);
+  const isKnown = hasToken || findCookie(head, sessionCookieName) !== null;
   return isKnown ? null : anonymous;
 }
 
+/** Schemes of agents whose credentials are a pair with the token behind the colon: `Basic`, and Elasticsearch's. */
+const pairSchemes: readonly string[] = ["basic", "apikey"];
+/** Schemes of agents that send the token as it is: Splunk's, and InfluxDB's `Token`. */
+const agentSchemes: readonly string[] = ["splunk", "token"];
+/** Datadog's header, which some of its clients send as a parameter of the query. */
+const agentTokenName = "dd-api-key";
+/** The password in the query of InfluxDB's version 1. */
+const passwordParameter = "p";
+
 /**
  * The token of `Authorization: Bearer …`, or of the bare header; null without the header. Agents that send telemetry
- * may support other schemes only: `Basic` with the token as the password, and Elasticsearch's `ApiKey` with it as the
- * key.
+ * may support other schemes or another header only.
  */
 function tokenOf(head: RequestHead, permission: Permission): string | null {
   const header = head.headers.get("authorization")?.trim();
-  if (header === undefined) return null;
-  const [, scheme = "bearer", rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
-  const isPair = permission === "ingest" && ["basic", "apikey"].includes(scheme.toLowerCase());
-  if (rest !== undefined && isPair) return secretOf(rest);
-  if (rest === undefined || scheme.toLowerCase() !== "bearer") {
+  const isAgent = permission === "ingest";
+  if (header === undefined) return isAgent ? agentTokenOf(head) : null;
+  const [, named = "bearer", rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
+  const scheme = named.toLowerCase();
+  if (rest !== undefined && isAgent && pairSchemes.includes(scheme)) return secretOf(rest);
+  const isBare = scheme === "bearer" || (isAgent && agentSchemes.includes(scheme));
+  if (rest === undefined || !isBare) {
     throw makeUnauthorized("the Authorization header must be `Bearer TOKEN`");
   }
   return rest;
+}
+
+function agentTokenOf({ headers, queryText = "" }: RequestHead): string | null {
+  const query = new URLSearchParams(queryText);
+  return headers.get(agentTokenName)?.trim() ?? query.get(agentTokenName) ?? query.get(passwordParameter);
 }
 
 /** The text after the colon of a pair in Base64; without a colon all of it. */

@@ -7,6 +7,8 @@ export interface RequestHead {
   method: string;
   /** Names in lower case. */
   headers: ReadonlyMap<string, string>;
+  /** The query of the path, still encoded. */
+  queryText?: string | undefined;
 }
 
 /**

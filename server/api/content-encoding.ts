@@ -1,12 +1,12 @@
-/** Decompresses request bodies: gzip or zstd, and snappy where a protocol prescribes it. */
+/** Decompresses request bodies: gzip, zstd or deflate, and snappy where a protocol prescribes it. */
 
-import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import { gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import snappy from "snappyjs";
 import { Refusal } from "../throttle/refusal.ts";
 import { zstdFramesMax } from "./limits.ts";
 import { ZstdFrames } from "./zstd-frame.ts";
 
-const encodings = ["identity", "gzip", "zstd"] as const;
+const encodings = ["identity", "gzip", "zstd", "deflate"] as const;
 export type Encoding = (typeof encodings)[number] | "snappy";
 
 /** The encoding that Content-Encoding names. Throws Refusal 415 for an unknown one. */
@@ -16,9 +16,9 @@ export function encodingOf(headers: ReadonlyMap<string, string>): Encoding {
   if (known !== undefined) return known;
   throw new Refusal(
     415,
-    `the Content-Encoding must be gzip or zstd, got ${JSON.stringify(named.slice(0, 60))}`,
+    `the Content-Encoding must be gzip, zstd or deflate, got ${JSON.stringify(named.slice(0, 60))}`,
     {
-      headers: { "Accept-Encoding": "gzip, zstd" },
+      headers: { "Accept-Encoding": "gzip, zstd, deflate" },
     },
   );
 }
@@ -31,6 +31,7 @@ export function unpack(body: Uint8Array, encoding: Encoding, bytesMax: number): 
   if (encoding === "identity") return body;
   try {
     if (encoding === "gzip") return gunzipSync(body, { maxOutputLength: bytesMax });
+    if (encoding === "deflate") return inflateSync(body, { maxOutputLength: bytesMax });
     if (encoding === "snappy") return unpackSnappy(body, bytesMax);
     return unpackZstd(body, bytesMax);
   } catch (error) {

@@ -122,7 +122,7 @@ describe("POST /api/v1/query/logs", () => {
     [
       "an unknown Content-Encoding",
       { "Content-Type": "application/json", "Content-Encoding": "br" },
-      'the Content-Encoding must be gzip or zstd, got "br"',
+      'the Content-Encoding must be gzip, zstd or deflate, got "br"',
     ],
   ])("%s gives 415", async (_name, headers, error) => {
     const body = new TextEncoder().encode(JSON.stringify(good));
