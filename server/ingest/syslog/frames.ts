@@ -83,6 +83,7 @@ function isDigit(byte: number): boolean {
 
 /** Reads a body of messages, each with its length before it. */
 export function readSyslog(body: Buffer, sink: RowSink): void {
+  sink.isSentOnce = false;
   for (const message of new SyslogFrames().push(body)) {
     sink.addText(readMessageRow(message.toString("utf8", 0, findTextEnd(message)), sink));
   }

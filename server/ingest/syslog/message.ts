@@ -3,9 +3,8 @@
 import type { LogRow } from "../../../engine/index.ts";
 import { isoNanos } from "../iso-time.ts";
 import type { RowSink } from "../row-sink.ts";
+import { severities } from "./severity.ts";
 
-/** Names of the severities by their number, from 0. They are the levels of the rows. */
-const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
 /** Names of the facilities by their number (RFC 5424, section 6.2.1), as syslog.h calls them. */
 const facilities = [
   ..."kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock".split(" "),

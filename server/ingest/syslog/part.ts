@@ -3,7 +3,8 @@
 import type { Part } from "../../api/part.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { IngestPart } from "../part.ts";
-import { listenSyslog, type SyslogListener } from "./listener.ts";
+import type { MessageListener } from "../socket/message-listener.ts";
+import { listenSyslog } from "./listener.ts";
 
 export interface SyslogSettings {
   /** Where to listen, over TCP and UDP; undefined: nowhere. */
@@ -21,7 +22,7 @@ export function syslogPart(
   { intake }: Pick<IngestPart, "intake">,
   metrics: Metrics,
 ): SyslogPart {
-  let listener: SyslogListener | undefined;
+  let listener: MessageListener | undefined;
   return {
     get port() {
       return listener?.port;

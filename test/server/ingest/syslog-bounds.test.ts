@@ -9,10 +9,11 @@ import {
   syslogMessageOverhead,
   syslogWaitingBytesMax,
 } from "../../../server/ingest/limits.ts";
-import { listenSyslog, type SyslogListener } from "../../../server/ingest/syslog/listener.ts";
+import type { MessageListener } from "../../../server/ingest/socket/message-listener.ts";
+import { listenSyslog } from "../../../server/ingest/syslog/listener.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
 
-let listener: SyslogListener | undefined;
+let listener: MessageListener | undefined;
 const sockets: Socket[] = [];
 let store: () => void = () => undefined;
 const logged: string[] = [];
