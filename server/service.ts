@@ -7,6 +7,8 @@ import { PartList } from "./api/part.ts";
 import { type ControlSettings, controlPart } from "./control/part.ts";
 import type { DeliveryKnowledge } from "./control/resource-kinds.ts";
 import { type HttpSettings, httpPart } from "./http/part.ts";
+import { type FluentSettings, fluentPart } from "./ingest/fluent/part.ts";
+import { type GelfSettings, gelfPart } from "./ingest/gelf/part.ts";
 import { type IngestSettings, ingestPart } from "./ingest/part.ts";
 import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
 import { type InvestigateSettings, investigatePart } from "./investigate/part.ts";
@@ -32,6 +34,8 @@ export interface ServiceSettings
     HttpSettings,
     SearchSettings,
     SyslogSettings,
+    FluentSettings,
+    GelfSettings,
     PageSettings,
     SignInSettings,
     KubernetesSettings {
@@ -45,6 +49,10 @@ export interface Service {
   url: string;
   /** Port of the syslog listener, TCP and UDP; undefined without one. */
   syslogPort: number | undefined;
+  /** Port of the listener for GELF, TCP and UDP; undefined without one. */
+  gelfPort: number | undefined;
+  /** Port of the listener for Fluent's forward protocol; undefined without one. */
+  fluentPort: number | undefined;
   /** The store of telemetry, for reading and writing past HTTP. */
   store: Store;
   /** Path of the admin-token file. */
@@ -91,10 +99,14 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     parts.add({ close: () => kubernetes.channel.close() });
     parts.add(serverAddressPart(settings.dataDir, () => formatUrl(host, http.port)));
     const syslog = parts.add(syslogPart(settings, ingest, metrics));
+    const gelf = parts.add(gelfPart(settings, ingest, metrics));
+    const fluent = parts.add(fluentPart(settings, ingest, metrics));
     await parts.run();
     return {
       url: formatUrl(host, http.port),
       syslogPort: syslog.port,
+      gelfPort: gelf.port,
+      fluentPort: fluent.port,
       store: storage.store,
       adminTokenPath: control.adminTokenPath,
       adminToken: control.adminToken,

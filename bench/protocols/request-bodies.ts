@@ -140,6 +140,11 @@ function toJsonLines(values: readonly unknown[]): Uint8Array {
   return Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }
 
+/** What all forms of JSON logs have in common. */
+function plainFields({ message, severity, attributes }: Row) {
+  return { message, level: severity, ...attributes, ...resource };
+}
+
 const labels =
   '{namespace="shop", app="catalogue", pod="catalogue-7d9f-abcde", node="node-3", container="app"}';
 
@@ -213,6 +218,111 @@ export const protocols: readonly Protocol[] = [
             ...resource,
           },
         ]),
+      ),
+  },
+  {
+    name: "Elasticsearch bulk with ids",
+    path: "/_bulk",
+    headers: ndjsonType,
+    makeBody: (body) =>
+      toJsonLines(
+        makeRows(body).flatMap((row) => [
+          { create: { _index: "logs", _id: row.traceId.toString("hex") } },
+          { "@timestamp": new Date(row.ms).toISOString(), ...plainFields(row) },
+        ]),
+      ),
+  },
+  {
+    name: "Splunk events",
+    path: "/services/collector",
+    headers: jsonType,
+    makeBody: (body) =>
+      toJsonLines(
+        makeRows(body).map(({ ms, message, severity, attributes }) => ({
+          time: ms / 1000,
+          host: resource["host.name"],
+          event: message,
+          fields: { ...attributes, ...resource, severity },
+        })),
+      ),
+  },
+  {
+    name: "Zipkin spans",
+    path: "/api/v2/spans",
+    headers: jsonType,
+    makeBody: (body) =>
+      Buffer.from(
+        JSON.stringify(
+          makeRows(body).map((row) => ({
+            traceId: row.traceId.toString("hex"),
+            id: row.spanId.toString("hex"),
+            parentId: row.spanId.toString("hex"),
+            name: "GET /api/v1/products/{id}",
+            kind: "SERVER",
+            timestamp: row.ms * 1000,
+            duration: 3_250,
+            localEndpoint: { serviceName: "catalogue" },
+            tags: { ...row.attributes, ...resource },
+          })),
+        ),
+      ),
+  },
+  {
+    name: "Datadog logs",
+    path: "/api/v2/logs",
+    headers: jsonType,
+    makeBody: (body) =>
+      Buffer.from(
+        JSON.stringify(
+          makeRows(body).map((row) => ({
+            ...plainFields(row),
+            timestamp: row.ms,
+            ddtags: "env:prod,kube_namespace:shop,pod_name:catalogue-7d9f-abcde",
+          })),
+        ),
+      ),
+  },
+  {
+    name: "journald upload",
+    path: "/upload",
+    headers: { "Content-Type": "application/vnd.fdo.journal" },
+    makeBody: (body) =>
+      Buffer.from(
+        makeRows(body)
+          .map(
+            ({ ms, message }) =>
+              `__REALTIME_TIMESTAMP=${ms}000\n_HOSTNAME=node-3\nPRIORITY=6\nSYSLOG_IDENTIFIER=catalogue\n_PID=17\n_SYSTEMD_UNIT=catalogue.service\nMESSAGE=${message}\n\n`,
+          )
+          .join(""),
+      ),
+  },
+  {
+    name: "GELF",
+    path: "/gelf",
+    headers: jsonType,
+    makeBody: (body) =>
+      toJsonLines(
+        makeRows(body).map(({ ms, message, attributes }) => ({
+          version: "1.1",
+          host: "node-3",
+          short_message: message,
+          timestamp: ms / 1000,
+          level: 6,
+          ...Object.fromEntries(Object.entries(attributes).map(([key, value]) => [`_${key}`, value])),
+        })),
+      ),
+  },
+  {
+    name: "Influx lines (samples)",
+    path: "/write",
+    headers: { "Content-Type": "text/plain" },
+    makeBody: (body) =>
+      Buffer.from(
+        Array.from(
+          { length: rowsPerBody },
+          (_, n) =>
+            `http_requests,instance=10.1.${n % 10}.7:9090,job=catalogue,path=/p/${n} total=${body * 3 + n} ${startMs + body * 1_000}000000\n`,
+        ).join(""),
       ),
   },
   {

@@ -3,6 +3,7 @@
 import type { Route } from "../api/route.ts";
 import { findNearest } from "../text/suggestion.ts";
 import { Refusal } from "../throttle/refusal.ts";
+import { describeForeignPath } from "./foreign-path.ts";
 
 interface Pattern {
   segments: readonly string[];
@@ -120,10 +121,17 @@ function decodeSegment(segment: string): string {
 }
 
 function notFound(router: Router, path: string): Refusal {
+  const shown = path.slice(0, 200);
+  return new Refusal(404, `there is nothing at ${JSON.stringify(shown)}${findHint(router, shown)}`);
+}
+
+/** Where the request probably belongs, as the end of a sentence; "" where nothing is known. */
+function findHint(router: Router, path: string): string {
+  const foreign = describeForeignPath(path);
+  if (foreign !== undefined) return `; ${foreign}`;
   const known = allPatterns(router).map((p) => p.path);
-  const near = findNearest(path.slice(0, 200), known);
-  const hint = near === null ? "" : `; did you mean ${near}?`;
-  return new Refusal(404, `there is nothing at ${JSON.stringify(path.slice(0, 200))}${hint}`);
+  const near = findNearest(path, known);
+  return near === null ? "" : `; did you mean ${near}?`;
 }
 
 function notAllowed(pattern: Pattern, method: string): Refusal {

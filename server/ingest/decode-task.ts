@@ -21,6 +21,18 @@ export type BodyFormat =
   | "loki"
   | "loki json"
   | "elasticsearch bulk"
+  | "elasticsearch document"
+  | "splunk events"
+  | "splunk lines"
+  | "fluent forward"
+  | "zipkin"
+  | "jaeger"
+  | "datadog"
+  | "datadog text"
+  | "journal export"
+  | "gelf"
+  | "gelf messages"
+  | "influx lines"
   | "syslog"
   | "remote write 1"
   | "remote write 2";
@@ -54,10 +66,22 @@ export interface BodyTask {
   families: SharedJson;
   /** The index of rows that name none themselves (Elasticsearch). */
   index: string;
+  /** What else the sender said of the whole body, outside of it: parameters by names that the format gives them. */
+  parameters?: Readonly<Record<string, string>> | undefined;
+  /** Positions of the documents with ids of the sender's own that are stored already (Elasticsearch). */
+  storedDocuments?: readonly number[];
   /** The fields of log rows that the sender named (JSON lines). */
   fieldNames?: LogFieldNames | undefined;
   /** What decides which rows are admitted; without it only the engine's own bounds apply. */
   admission?: BodyAdmission;
+}
+
+/** The documents with ids that a body adds. */
+export interface BodyDocuments {
+  /** The digest of each, one behind the other. */
+  digests: Uint8Array;
+  /** The position of each among all documents of the body that have ids, from 0. */
+  positions: number[];
 }
 
 /** Why a row was refused, as the metrics count it; "row" is a row that could be read but not stored. */
@@ -90,6 +114,8 @@ export type DecodedBody =
       admissionCounts: AdmissionCounts;
       /** The answer to the sender, where the protocol reports on each row. */
       answer?: string | undefined;
+      /** Documents with ids of the sender's own, and the body, transferred back: it is read again if one of them is stored. */
+      documents?: (BodyDocuments & { body: Uint8Array<ArrayBuffer> }) | undefined;
       /** Events and links of spans that did not fit into their row. */
       cutElements: number;
       /** Metric families that the body describes. */

@@ -7,17 +7,22 @@ import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask } from "./decode-ta
 
 const position = workerData as Int32Array;
 
-/** Nothing is transferred back, since the batches' bytes are in shared memory. */
+/** Batches' bytes are in shared memory; only bodies that may have to be read again are transferred back. */
 parentPort!.on("message", (tasks: DecodeTask) => {
   const results = tasks.map((task, i) => {
     Atomics.store(position, 0, i);
     return decodeOrReport(task);
   });
-  parentPort!.postMessage(results);
+  parentPort!.postMessage(results, results.flatMap(listBodies));
 });
 
 const ready: DecodeAnswer = { thread: findOwnThread() };
 parentPort!.postMessage(ready);
+
+function listBodies(result: BodyResult): ArrayBuffer[] {
+  if (!("decoded" in result) || !result.decoded.ok || result.decoded.documents === undefined) return [];
+  return [result.decoded.documents.body.buffer];
+}
 
 /** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */
 function decodeOrReport(task: BodyTask): BodyResult {

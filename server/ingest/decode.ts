@@ -32,15 +32,17 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
   const batch = sink.finish();
   const { admissionCounts } = sink;
   // Without times of their own, equal bodies are different events, so they get no key.
-  const isKnowable = wantsContentKey && sink.untimedRows === 0 && hasGoodRows(batch, admissionCounts);
+  const isKnowable =
+    wantsContentKey && sink.isSentOnce && sink.untimedRows === 0 && hasGoodRows(batch, admissionCounts);
   return {
     ok: true,
     batch,
-    unpackedBytes: body.length,
+    unpackedBytes: body.length + sink.innerBytes,
     contentKey: isKnowable ? (keyBefore ?? contentKey(task, body)) : null,
     dropped: countDroppedRows(task, admissionCounts),
     admissionCounts,
     answer: sink.answer,
+    documents: sink.documents === undefined ? undefined : { ...sink.documents, body: task.body },
     cutElements: sink.cutElements,
     families: sink.families,
     refusedByKind: [...sink.refusedByKind],
@@ -60,9 +62,11 @@ function hasGoodRows(batch: EncodedBatch, { excluded }: AdmissionCounts): boolea
  * nanosecond, and everything else that decides which rows the body becomes. The format of JSON lines is left out: they
  * were once the only format, and their stored keys stay valid.
  */
-function contentKey({ sender, format, index, flattensJson, fieldNames }: BodyTask, body: Uint8Array): string {
+function contentKey(task: BodyTask, body: Uint8Array): string {
+  const { sender, format, index, flattensJson, fieldNames, parameters } = task;
   const read = format === "json lines" ? "" : `\0${format}\0${index}`;
   const names = fieldNames === undefined ? "" : `\0fields\0${JSON.stringify(fieldNames)}`;
-  const scope = `${sender}${read}${flattensJson ? "\0flat" : ""}${names}`;
+  const said = parameters === undefined ? "" : `\0parameters\0${JSON.stringify(parameters)}`;
+  const scope = `${sender}${read}${flattensJson ? "\0flat" : ""}${names}${said}`;
   return createHash("sha256").update(scope).update("\0").update(body).digest("base64url");
 }

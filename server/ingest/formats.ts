@@ -2,15 +2,23 @@
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
+import { readDatadogLogs, readDatadogText } from "./datadog/decode.ts";
 import type { BodyFormat, BodyTask } from "./decode-task.ts";
-import { readBulk } from "./elasticsearch/decode.ts";
+import { readBulk, readSingleDocument } from "./elasticsearch/decode.ts";
+import { readForward } from "./fluent/decode.ts";
+import { readGelf, readGelfMessages } from "./gelf/decode.ts";
+import { readInfluxLines } from "./influx/decode.ts";
+import { readJaegerBatch } from "./jaeger/decode.ts";
+import { readJournalExport } from "./journald/decode.ts";
 import { readJsonLines } from "./json/read-lines.ts";
 import { readPushJson, readPushProtobuf } from "./loki/decode.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
 import { readMetricsJson, readMetricsProtobuf } from "./otlp/metrics.ts";
 import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
+import { readSplunkEvents, readSplunkLines } from "./splunk/decode.ts";
 import { readSyslog } from "./syslog/frames.ts";
+import { readZipkinSpans } from "./zipkin/decode.ts";
 
 /** Reads a whole body. Throws Refusal. */
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
@@ -30,6 +38,18 @@ export const formats = {
   loki: makeRowReader("logs", readPushProtobuf),
   "loki json": makeRowReader("logs", readPushJson),
   "elasticsearch bulk": makeRowReader("logs", readBulk),
+  "elasticsearch document": makeRowReader("logs", readSingleDocument),
+  "splunk events": makeRowReader("logs", readSplunkEvents),
+  "splunk lines": makeRowReader("logs", readSplunkLines),
+  "fluent forward": makeRowReader("logs", readForward),
+  jaeger: makeRowReader("traces", readJaegerBatch),
+  zipkin: makeRowReader("traces", readZipkinSpans),
+  datadog: makeRowReader("logs", readDatadogLogs),
+  "datadog text": makeRowReader("logs", readDatadogText),
+  "journal export": makeRowReader("logs", readJournalExport),
+  gelf: makeRowReader("logs", readGelf),
+  "gelf messages": makeRowReader("logs", readGelfMessages),
+  "influx lines": makeSampleReader(readInfluxLines),
   syslog: makeRowReader("logs", readSyslog),
   "remote write 1": makeSampleReader(readRemoteWrite1),
   "remote write 2": makeSampleReader(readRemoteWrite2),
@@ -45,11 +65,11 @@ function makeSink(task: BodyTask): RowSink | SampleSink {
 
 function makeRowReader(
   signal: RowSignal,
-  read: (body: Buffer, sink: RowSink, index: string) => void,
+  read: (body: Buffer, sink: RowSink, task: BodyTask) => void,
 ): ReadBody {
   return (body, task) => {
     const sink = new RowSink(signal, task);
-    read(body, sink, task.index);
+    read(body, sink, task);
     return sink;
   };
 }

@@ -7,12 +7,19 @@ import { availableParallelism } from "node:os";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import { DecodePool } from "./decode-pool.ts";
 import type { BodyFormat, DecodedBody, RefusedLine } from "./decode-task.ts";
+import { DocumentIds } from "./elasticsearch/document-ids.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
-import { contentKeyAgeMs, decodeMsMax, ingestUnpackedBytesMax, namedKeyAgeMs } from "./limits.ts";
+import {
+  contentKeyAgeMs,
+  decodeMsMax,
+  documentReadsMax,
+  ingestUnpackedBytesMax,
+  namedKeyAgeMs,
+} from "./limits.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 import { Families } from "./prometheus/families.ts";
 import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
@@ -52,6 +59,8 @@ export interface IntakeBody {
   flattensJson?: boolean | undefined;
   /** The index of rows that name none themselves (Elasticsearch). */
   index?: string;
+  /** What else the sender said of the whole body, outside of it: parameters by names that the format gives them. */
+  parameters?: Readonly<Record<string, string>> | undefined;
   /** The fields of log rows that the sender named (JSON lines). */
   fieldNames?: LogFieldNames | undefined;
 }
@@ -73,6 +82,7 @@ export interface IntakeResult {
 }
 
 type GoodBody = DecodedBody & { ok: true };
+type Documents = NonNullable<GoodBody["documents"]>;
 
 export class Intake {
   readonly #options: IntakeOptions;
@@ -81,6 +91,7 @@ export class Intake {
   readonly #rules: SharedRules;
   readonly #rateLimiter: SenderRateLimiter;
   readonly #families = new Families();
+  readonly #documentIds: DocumentIds;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -97,6 +108,7 @@ export class Intake {
       elapsed: () => performance.now(),
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
+    this.#documentIds = new DocumentIds(options.store, () => performance.now());
     const waiting = () => this.#pool.waiting;
     options.metrics.gauge("svc_ingest_waiting_bodies", "Bodies that wait for a decoding thread.", waiting);
   }
@@ -108,6 +120,34 @@ export class Intake {
   async take(body: IntakeBody): Promise<IntakeResult> {
     this.#rateLimiter.check(body.sender);
     const decoded = await this.#decode(body);
+    const documents = decoded.ok ? decoded.documents : undefined;
+    if (documents === undefined) return this.#store(body, decoded);
+    return this.#storeNewDocuments(body, decoded, documents);
+  }
+
+  /** Stores the documents whose ids are new. The body is read again without the others, whose items report a conflict. */
+  async #storeNewDocuments(body: IntakeBody, first: DecodedBody, known: Documents): Promise<IntakeResult> {
+    let decoded = first;
+    let documents = known;
+    let storedDocuments: readonly number[] = [];
+    await this.#documentIds.load();
+    for (let reads = 0; reads < documentReadsMax; reads++) {
+      const { stored, pending } = this.#documentIds.find(documents);
+      if (stored.length === 0 && pending === undefined) {
+        return this.#documentIds.hold(documents, () => this.#store(body, decoded));
+      }
+      await pending;
+      if (stored.length === 0) continue;
+      storedDocuments = [...storedDocuments, ...stored];
+      decoded = await this.#decode({ ...body, body: documents.body }, storedDocuments);
+      if (!decoded.ok || decoded.documents === undefined) return this.#store(body, decoded);
+      documents = decoded.documents;
+    }
+    throw tryLater("others store documents with the same ids; try again", 1);
+  }
+
+  /** Appends what was read. Throws Refusal and Failure as `take` does. */
+  async #store(body: IntakeBody, decoded: DecodedBody): Promise<IntakeResult> {
     this.#metrics.countDecoded(decoded);
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
@@ -134,16 +174,20 @@ export class Intake {
     await this.#pool.close();
   }
 
-  #decode({ signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody): Promise<DecodedBody> {
+  #decode(
+    { signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody,
+    storedDocuments: readonly number[] = [],
+  ): Promise<DecodedBody> {
     const { store, now } = this.#options;
     return this.#pool.decode({
       content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       ...sent,
       arrivalMs: now(),
       unpackedBytesMax: ingestUnpackedBytesMax,
-      wantsContentKey: key === null && sent.format !== "syslog",
+      wantsContentKey: key === null,
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
+      storedDocuments,
       families: this.#families.shared,
       admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
     });

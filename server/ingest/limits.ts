@@ -80,6 +80,19 @@ export const flatKeysMax = 10_000;
 export const senderBurstSeconds = 10;
 /** Senders whose rate is remembered, at about 300 bytes each. */
 export const rateLimitedSendersMax = 20_000;
+/** Bytes of a document's id, as in Elasticsearch. */
+export const documentIdBytesMax = 512;
+/** Ids of documents that are remembered, at about 150 bytes each. The oldest are forgotten first. */
+export const documentIdsMax = 500_000;
+/** How long the id of a document is remembered: as long as an idempotency key. */
+export const documentIdAgeMs = 24 * 60 * 60 * 1000;
+/** Newest rows among which the ids of documents are read after a restart. Reading their chunks takes seconds at most. */
+export const documentIdRowsMax = 1_000_000;
+/**
+ * How often a body is read again, since documents with its ids were stored in the meantime. Senders that store the same
+ * ids at once more often than that try again.
+ */
+export const documentReadsMax = 5;
 /** How long an idempotency key from the sender is remembered: a retry may come after an outage of a night. */
 export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 /** How long a key made from a body's content is remembered: long enough for retries of agents that send no key. */
@@ -103,8 +116,24 @@ export const syslogMessageOverhead = 256;
  * has shown a token.
  */
 export const syslogIncompleteBytesMax = 64 * MiB;
-/** Syslog connections: each may hold an incomplete message. */
+/** Connections of syslog, and of GELF: each may hold an incomplete message. */
 export const syslogConnectionsMax = 1_024;
+/** One message of GELF unpacked, and chunks of one, as in Graylog. */
+export const gelfMessageBytesMax = 8 * MiB;
+export const gelfChunksMax = 128;
+/** How long the chunks of one message may take to come, as in Graylog. */
+export const gelfChunkMs = 5_000;
+/** Bytes of chunks whose messages are incomplete. The oldest are forgotten first: senders over UDP are not known. */
+export const gelfChunksBytesMax = 16 * MiB;
+/** Connections of Fluent's forward protocol: each may hold an incomplete message. */
+export const fluentConnectionsMax = 1_024;
+/** Bytes that all these connections hold: messages that are incomplete or being stored. One that would exceed it is closed. */
+export const fluentBytesHeldMax = 256 * MiB;
+/** Bytes of the first message where a key is asked for, and the time for it: nobody has shown the key so far. */
+export const fluentHandshakeBytesMax = 4 * KiB;
+export const fluentHandshakeMs = 10_000;
+/** Time until messages are tried again that the store does not take now. */
+export const fluentRetryMs = 1_000;
 /** Metric families whose type is remembered for remote write, at about 200 bytes each on every thread. */
 export const metricFamiliesMax = 50_000;
 /**

@@ -5,12 +5,19 @@ import type { ControlPart } from "../control/part.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
+import { datadogRoutes } from "./datadog/routes.ts";
 import { elasticsearchRoutes } from "./elasticsearch/routes.ts";
+import { gelfRoutes } from "./gelf/routes.ts";
+import { influxRoutes } from "./influx/routes.ts";
 import { Intake } from "./intake.ts";
+import { jaegerRoutes } from "./jaeger/routes.ts";
+import { journaldRoutes } from "./journald/routes.ts";
 import { lokiRoutes } from "./loki/routes.ts";
 import { otlpRoutes } from "./otlp/routes.ts";
 import { remoteWriteRoutes } from "./prometheus/routes.ts";
 import { ingestRoutes } from "./routes.ts";
+import { splunkRoutes } from "./splunk/routes.ts";
+import { zipkinRoutes } from "./zipkin/routes.ts";
 
 export interface IngestSettings {
   ingestThreads?: number | undefined;
@@ -54,6 +61,13 @@ export function ingestPart(
       ...lokiRoutes(intake),
       ...remoteWriteRoutes(intake),
       ...elasticsearchRoutes(intake),
+      ...splunkRoutes(intake),
+      ...zipkinRoutes(intake),
+      ...jaegerRoutes(intake),
+      ...datadogRoutes(intake),
+      ...journaldRoutes(intake),
+      ...gelfRoutes(intake),
+      ...influxRoutes(intake),
     ],
     close: () => intake.close(),
   };

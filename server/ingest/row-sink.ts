@@ -14,7 +14,7 @@ import {
 } from "../../engine/index.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { makeAdmissionPolicy } from "./admission.ts";
-import type { BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
+import type { BodyDocuments, BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
 import { canBeJson, flattenMessage, toLogRow } from "./json/flat-message.ts";
 import { RowProblem } from "./json/json-row.ts";
 import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "./limits.ts";
@@ -26,6 +26,12 @@ export abstract class Sink {
   families: Family[] | undefined;
   /** The answer to the sender once the rows are on disk, where the protocol reports on each row. */
   answer: string | undefined;
+  /** Documents with ids of the sender's own (Elasticsearch). */
+  documents: BodyDocuments | undefined;
+  /** False where equal bodies may well be different rows, as of streams whose senders send nothing again. */
+  isSentOnce = true;
+  /** Bytes that packed parts of the body unpacked to. */
+  innerBytes = 0;
   /** Rows without a time of their own. */
   untimedRows = 0;
   /** Events and links of spans that did not fit into their row. */

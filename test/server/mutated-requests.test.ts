@@ -59,8 +59,11 @@ const otlp = (name: string, contentType: string): Endpoint => ({
   encodings: plainEncodings,
 });
 
-/** Where each format is sent; messages of syslog do not come over HTTP. */
-const endpoints: Record<Exclude<BodyName, "syslog">, Endpoint> = {
+/** Formats that do not come over HTTP. */
+type SocketFormat = "syslog" | "gelf messages" | "fluent forward";
+
+/** Where each format is sent. */
+const endpoints: Record<Exclude<BodyName, SocketFormat>, Endpoint> = {
   "json lines logs": lines("logs"),
   "json lines traces": lines("spans"),
   "json lines metrics": lines("metrics"),
@@ -75,6 +78,20 @@ const endpoints: Record<Exclude<BodyName, "syslog">, Endpoint> = {
   loki: { path: "/loki/api/v1/push", contentType: protobuf, encodings: snappyEncoding },
   "loki json": { path: "/loki/api/v1/push", contentType: json, encodings: plainEncodings },
   "elasticsearch bulk": { path: "/_bulk", contentType: "application/x-ndjson", encodings: plainEncodings },
+  "elasticsearch document": { path: "/i/_doc/1", contentType: json, encodings: plainEncodings },
+  "splunk events": { path: "/services/collector", contentType: json, encodings: plainEncodings },
+  "splunk lines": { path: "/services/collector/raw", contentType: "text/plain", encodings: plainEncodings },
+  jaeger: { path: "/api/traces", contentType: "application/x-thrift", encodings: plainEncodings },
+  zipkin: { path: "/api/v2/spans", contentType: json, encodings: plainEncodings },
+  datadog: { path: "/api/v2/logs", contentType: json, encodings: plainEncodings },
+  "datadog text": { path: "/api/v2/logs", contentType: "text/plain", encodings: plainEncodings },
+  "journal export": {
+    path: "/upload",
+    contentType: "application/vnd.fdo.journal",
+    encodings: plainEncodings,
+  },
+  gelf: { path: "/gelf", contentType: json, encodings: plainEncodings },
+  "influx lines": { path: "/write", contentType: "text/plain", encodings: plainEncodings },
   "remote write 1": { path: "/api/v1/write", contentType: protobuf, encodings: snappyEncoding },
   "remote write 2": {
     path: "/api/v1/write",

@@ -1,9 +1,13 @@
-/** Decodes bodies of Elasticsearch's bulk API into log rows, and writes the answer, which reports on each action. */
+/**
+ * Decodes bodies of Elasticsearch's bulk API, and single documents, into log rows, and writes the answer, which reports
+ * on each action.
+ */
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
+import type { BodyTask } from "../decode-task.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flattenFields,
@@ -15,10 +19,12 @@ import {
   readJsonRow,
   textOf,
 } from "../json/json-row.ts";
-import { jsonRowLengthMax } from "../limits.ts";
+import { documentIdBytesMax, jsonRowLengthMax } from "../limits.ts";
 import { levelOfAttributes } from "../loggers/level.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
+import { DocumentList, idKey, indexKey } from "./document-list.ts";
+import { filterPaths } from "./filter-path.ts";
 
 const timeKeys = ["@timestamp", "timestamp", "time"] as const;
 /** Filebeat and Logstash name the message `message`, Fluent Bit `log`. */
@@ -29,23 +35,55 @@ const actions = ["index", "create", "update", "delete"] as const;
 interface Action {
   name: (typeof actions)[number];
   index: string;
+  /** "" where the document has no id. */
   id: string;
 }
 
-/** Reads a bulk body; `index` is for actions that name no index themselves. */
-export function readBulk(body: Buffer, sink: RowSink, index: string): void {
+/** Why a document is not stored, as the answer reports it. */
+interface ItemError {
+  status: 400 | 409;
+  type: string;
+  reason: string;
+}
+
+/** The names of the parameters of a task that Elasticsearch's formats read. */
+export const bulkParameters = { filterPath: "filter_path", action: "action", id: "id" } as const;
+
+/** Reads a bulk body; the task's index is for actions that name none themselves. */
+export function readBulk(body: Buffer, sink: RowSink, task: BodyTask): void {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const lines = new BulkLines(body);
+  const documents = new DocumentList(task);
   const items: string[] = [];
   let hasErrors = false;
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
-    const action = readAction(line, lines.number, index);
-    const problem = addDocument(action, lines, sink);
-    hasErrors ||= problem !== undefined;
-    items.push(writeItem(action, items.length, problem));
+    const action = readAction(line, lines.number, task.index);
+    const document = action.name === "delete" ? undefined : lines.next();
+    const error = addDocument(action, document, sink, documents);
+    hasErrors ||= error !== undefined;
+    items.push(writeItem(action, items.length, error));
   }
   if (items.length === 0) throw new Refusal(400, "the body must hold actions and documents, line by line");
-  sink.answer = `{"took":0,"errors":${hasErrors},"items":[${items.join(",")}]}`;
+  sink.documents = documents.finish();
+  const answer = `{"took":0,"errors":${hasErrors},"items":[${items.join(",")}]}`;
+  const paths = task.parameters?.[bulkParameters.filterPath];
+  sink.answer = paths === undefined ? answer : JSON.stringify(filterPaths(JSON.parse(answer), paths));
+}
+
+/** Reads a body that is one document, whose action and id are the task's parameters. */
+export function readSingleDocument(body: Buffer, sink: RowSink, task: BodyTask): void {
+  if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
+  const { parameters = {}, index } = task;
+  const action: Action = {
+    name: parameters[bulkParameters.action] === "create" ? "create" : "index",
+    index,
+    id: parameters[bulkParameters.id] ?? "",
+  };
+  const documents = new DocumentList(task);
+  const text = body.toString("utf8");
+  const error = addDocument(action, text.trim() === "" ? undefined : text, sink, documents);
+  sink.documents = documents.finish();
+  sink.answer = writeItem(action, 0, error);
 }
 
 /** Iterates over the lines of a body that are not empty. */
@@ -73,19 +111,47 @@ class BulkLines {
 }
 
 /** Adds an action's document to the sink; returns why that is not possible, or undefined. */
-function addDocument({ name, index }: Action, lines: BulkLines, sink: RowSink): string | undefined {
-  const document = name === "delete" ? undefined : lines.next();
+function addDocument(
+  { name, index, id }: Action,
+  document: string | undefined,
+  sink: RowSink,
+  documents: DocumentList,
+): ItemError | undefined {
   try {
     if (name === "delete" || name === "update") {
       throw new RowProblem("field", `rows are only added: ${name} is not possible`);
     }
+    if (Buffer.byteLength(id) > documentIdBytesMax)
+      throw new RowProblem("field", `_id is longer than ${documentIdBytesMax} bytes`);
     if (document === undefined) throw new RowProblem("json", "the document is missing");
-    return sink.addText(readDocument(document, index, sink));
+    const row = readDocument(document, { index, id }, sink);
+    if (id !== "" && documents.isTaken(row.attributes)) return makeConflict(name, id);
+    const reason = sink.addText(row);
+    if (reason !== undefined) return makeItemError(reason);
+    if (id !== "") documents.add();
+    return undefined;
   } catch (problem) {
     if (!(problem instanceof RowProblem)) throw problem;
     sink.refuseRow(problem);
-    return problem.message;
+    return makeItemError(problem.message);
   }
+}
+
+function makeItemError(reason: string): ItemError {
+  return { status: 400, type: "document_parsing_exception", reason };
+}
+
+/** Elasticsearch would replace the document where the action is `index`. */
+function makeConflict(name: "index" | "create", id: string): ItemError {
+  const problem =
+    name === "create"
+      ? "document already exists (current version [1])"
+      : "the document is stored already, and stored rows are not replaced";
+  return {
+    status: 409,
+    type: "version_conflict_engine_exception",
+    reason: `[${id}]: version conflict, ${problem}`,
+  };
 }
 
 function readAction(line: string, number: number, index: string): Action {
@@ -100,7 +166,7 @@ function readAction(line: string, number: number, index: string): Action {
   return {
     name,
     index: typeof ownIndex === "string" ? ownIndex : index,
-    id: typeof id === "string" ? id : "",
+    id: typeof id === "string" || typeof id === "number" ? String(id) : "",
   };
 }
 
@@ -114,21 +180,27 @@ function parseAction(line: string): JsonFields | undefined {
   }
 }
 
-function writeItem({ name, index, id }: Action, position: number, problem: string | undefined): string {
+function writeItem({ name, index, id }: Action, position: number, error: ItemError | undefined): string {
   const head = `"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id === "" ? String(position) : id)}`;
-  if (problem === undefined) {
-    return `{"${name}":{${head},"_version":1,"result":"created","_seq_no":${position},"_primary_term":1,"status":201}}`;
+  if (error === undefined) {
+    return `{"${name}":{${head},"_version":1,"result":"created","_shards":{"total":1,"successful":1,"failed":0},"_seq_no":${position},"_primary_term":1,"status":201}}`;
   }
-  const error = JSON.stringify({ type: "document_parsing_exception", reason: problem });
-  return `{"${name}":{${head},"status":400,"error":${error}}}`;
+  const { status, ...cause } = error;
+  return `{"${name}":{${head},"status":${status},"error":${JSON.stringify(cause)}}}`;
 }
 
-function readDocument(text: string, index: string, sink: RowSink): LogRow {
+/** Reads a document. Its index and its id, if it has one, become attributes. */
+function readDocument(text: string, { index, id }: Pick<Action, "index" | "id">, sink: RowSink): LogRow {
   return readJsonRow(text, (json, onNumber) => {
     const time = findTime(json, onNumber);
     const messageKey = messageKeys.find((key) => typeof json[key] === "string");
-    const attributes = flattenFields(json, new Set([time?.key ?? "", messageKey ?? ""]), onNumber);
-    if (index !== "") attributes._index ??= index;
+    const used = new Set([time?.key ?? "", messageKey ?? "", idKey]);
+    const attributes = flattenFields(json, used, onNumber);
+    if (index !== "") attributes[indexKey] ??= index;
+    // A field of this name is no id of the document.
+    const ownField = textOf(json[idKey], onNumber);
+    if (ownField !== null) attributes[`attributes.${idKey}`] = ownField;
+    if (id !== "") attributes[idKey] = id;
     const name = agentServiceName(attributes);
     if (name !== undefined) attributes[serviceKey] = name;
     return {

@@ -1,5 +1,5 @@
 /**
- * POST /_bulk, and the requests that agents make to Elasticsearch before they send: version, licence, and whether the
+ * POST /_bulk, single documents, and the requests that agents make to Elasticsearch before they send: version, licence, and whether the
  * templates and policies exist that they would otherwise create. Rows need none of them, so each is said to exist.
  */
 
@@ -7,9 +7,12 @@ import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { jsonBodyBytesMax } from "../../api/limits.ts";
 import { type ErrorBody, jsonReply, Reply, type Route } from "../../api/route.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
+import { bulkParameters } from "./decode.ts";
+import { filterPaths } from "./filter-path.ts";
 
 /** The version whose bulk API is implemented. Official clients check the product header as well. */
 const version = "8.17.0";
@@ -71,9 +74,12 @@ export function elasticsearchRoutes(intake: Intake): Route[] {
     makeAnswerRoute("/", serverInfo, null),
     ...answerRoutes,
     ...setupPaths.flatMap((path) => [makeAnswerRoute(path, {}, "ingest"), makeSetupRoute(path)]),
-    ...(["POST", "PUT"] as const).flatMap((method) =>
-      ["/_bulk", "/{index}/_bulk"].map((path) => bulkRoute(intake, method, path)),
-    ),
+    ...(["POST", "PUT"] as const).flatMap((method) => [
+      ...["/_bulk", "/{index}/_bulk"].map((path) => bulkRoute(intake, method, path)),
+      documentRoute(intake, method, "/{index}/_doc/{id}"),
+      documentRoute(intake, method, "/{index}/_create/{id}"),
+    ]),
+    documentRoute(intake, "POST", "/{index}/_doc"),
   ];
 }
 
@@ -110,15 +116,65 @@ function bulkRoute(intake: Intake, method: "POST" | "PUT", path: string): Route 
 }
 
 async function bulk(intake: Intake, index: string, input: BatchInput): Promise<Reply> {
+  const filterPath = input.request.query.get("filter_path");
   const { answer = "" } = await intake.take({
     signal: "logs",
     format: "elasticsearch bulk",
     encoding: encodingOf(input.request.headers),
     ...toIntakeBody(input),
     index,
+    ...(filterPath === null ? {} : { parameters: { [bulkParameters.filterPath]: filterPath } }),
   });
   const headers = { "Content-Type": "application/json", ...productHeader };
   return new Reply({ status: 200, headers, body: answer });
+}
+
+/** A route of one document: `op_type=create`, and the path `_create`, make it the action `create`. */
+function documentRoute(intake: Intake, method: "POST" | "PUT", path: string): Route {
+  return defineRoute({
+    ...batchRoute,
+    method,
+    path,
+    body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
+    errorBody,
+    handle: async (input) => {
+      const { index = "", id = "" } = input.params;
+      const isCreate = path.includes("/_create/") || input.request.query.get("op_type") === "create";
+      const { answer = "{}" } = await intake.take({
+        signal: "logs",
+        format: "elasticsearch document",
+        encoding: encodingOf(input.request.headers),
+        ...toIntakeBody(input),
+        index,
+        parameters: { [bulkParameters.action]: isCreate ? "create" : "index", [bulkParameters.id]: id },
+      });
+      return documentReply(answer, input.request.query.get("filter_path"));
+    },
+  });
+}
+
+/** What the answer of an action says, in the form of the answer to one document. */
+function documentReply(answer: string, filterPath: string | null): Reply {
+  const [item] = Object.values(JSON.parse(answer) as Record<string, DocumentItem>);
+  const { status, error, ...written } = item!;
+  if (error !== undefined) throw new DocumentRefusal(status, error);
+  return jsonReply(filterPath === null ? written : filterPaths(written, filterPath), status, productHeader);
+}
+
+interface DocumentItem {
+  status: number;
+  error?: { type: string; reason: string };
+}
+
+/** Why a single document is not stored. */
+class DocumentRefusal extends Refusal {
+  /** Elasticsearch's name of the error. */
+  readonly type: string;
+
+  constructor(status: number, { type, reason }: { type: string; reason: string }) {
+    super(status, reason);
+    this.type = type;
+  }
 }
 
 const typeOfStatus: Readonly<Record<number, string>> = {
@@ -129,8 +185,10 @@ const typeOfStatus: Readonly<Record<number, string>> = {
   503: "unavailable_shards_exception",
 };
 
-function errorBody({ status, message }: { status: number; message: string }): ErrorBody {
-  const cause = { type: typeOfStatus[status] ?? "exception", reason: message };
+function errorBody(refusal: { status: number; message: string }): ErrorBody {
+  const { status, message } = refusal;
+  const named = refusal instanceof DocumentRefusal ? refusal.type : typeOfStatus[status];
+  const cause = { type: named ?? "exception", reason: message };
   const error = { root_cause: [cause], ...cause };
   return { contentType: "application/json", body: JSON.stringify({ error, status }) };
 }

@@ -1,4 +1,4 @@
-/** Splits a body into rows: JSON lines, or the elements of one JSON array. */
+/** Splits a body into rows: JSON lines, the elements of one JSON array, or JSON objects one behind the other. */
 
 import { Refusal } from "../../throttle/refusal.ts";
 
@@ -11,6 +11,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 const openingBracket = 0x5b;
 const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 
 /**
  * Calls `onRow` for each row in order. Blank lines are counted as lines but are no rows. Throws Refusal 400 where a
@@ -23,11 +25,45 @@ export function forEachRow(bytes: Buffer, onRow: OnRow): void {
   else forEachLine(bytes, hasByteOrderMark ? 3 : 0, onRow);
 }
 
-function forEachLine(bytes: Buffer, start: number, onRow: OnRow): void {
+/**
+ * Like `forEachRow`, but objects need no line of their own: they may stand behind each other, and span lines. What is no
+ * object is a row up to the end of its line.
+ */
+export function forEachObject(bytes: Buffer, onRow: OnRow): void {
+  let from = skipBlank(bytes, 0);
+  if (bytes[from] === openingBracket) {
+    forEachElement(bytes, from + 1, onRow);
+    return;
+  }
+  for (let row = 1; from < bytes.length; row++) {
+    const to = bytes[from] === openingBrace ? findObjectEnd(bytes, from) : findLineEnd(bytes, from);
+    onRow(from, to, row);
+    from = skipBlank(bytes, to);
+  }
+}
+
+function findLineEnd(bytes: Buffer, from: number): number {
+  const end = bytes.indexOf(newline, from);
+  return end < 0 ? bytes.length : end;
+}
+
+/** Returns the position after the object; the end of the bytes where it has no end. */
+function findObjectEnd(bytes: Buffer, from: number): number {
+  let depth = 0;
+  for (let i = from; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) i = findStringEnd(bytes, i + 1);
+    else if (byte === openingBrace) depth++;
+    else if (byte === closingBrace && --depth === 0) return i + 1;
+  }
+  return bytes.length;
+}
+
+/** Calls `onRow` for each line that is not blank, from `start` on. */
+export function forEachLine(bytes: Buffer, start: number, onRow: OnRow): void {
   let line = 0;
   for (let from = start; from < bytes.length; ) {
-    const end = bytes.indexOf(newline, from);
-    const to = end < 0 ? bytes.length : end;
+    const to = findLineEnd(bytes, from);
     line++;
     if (skipBlank(bytes, from) < to) onRow(from, to, line);
     from = to + 1;
@@ -57,11 +93,11 @@ function findElementEnd(bytes: Buffer, from: number): number {
         i = findStringEnd(bytes, i + 1);
         break;
       case openingBracket:
-      case 0x7b:
+      case openingBrace:
         depth++;
         break;
       case closingBracket:
-      case 0x7d:
+      case closingBrace:
         if (depth === 0) return i;
         depth--;
         break;

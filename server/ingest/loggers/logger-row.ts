@@ -36,21 +36,35 @@ export function readLoggerFields(
   json: JsonFields,
   names: LogFieldNames,
   onNumber: OnNumber,
-): { row: Omit<LogRow, "timeNs">; timeNs: bigint | undefined } {
+): { row: UntimedRow; timeNs: bigint | undefined } {
   const time = findTime(json, names);
+  const row = readUntimedFields(json, names, onNumber);
+  if (time !== undefined) {
+    delete row.attributes[time.name];
+    for (const part of timeParts) delete row.attributes[`${time.name}.${part}`];
+  }
+  return { row, timeNs: time?.nanos };
+}
+
+/** A row whose time is not known yet. */
+export interface UntimedRow extends Omit<LogRow, "timeNs"> {
+  attributes: Record<string, string>;
+}
+
+/**
+ * Reads a record whose time is known from elsewhere. Fields that may hold a time are attributes like all others. Throws
+ * RowProblem.
+ */
+export function readUntimedFields(json: JsonFields, names: LogFieldNames, onNumber: OnNumber): UntimedRow {
   const level = findLevelOf(json, names);
   const messageName = findMessageName(json, names);
   const attributes = flattenFields(json, none, onNumber);
   for (const key in json.attributes as JsonFields | undefined) moveUp(attributes, key);
-  if (time !== undefined) {
-    delete attributes[time.name];
-    for (const part of timeParts) delete attributes[`${time.name}.${part}`];
-  }
   if (messageName !== undefined) delete attributes[messageName];
   const sent = messageName === undefined ? "" : (textOf(valueAt(json, messageName), onNumber) ?? "");
   // Docker writes the line with its end.
   const message = messageName === "log" ? sent.replace(/\r?\n$/, "") : sent;
-  return { row: { level: level?.text ?? "", message, attributes }, timeNs: time?.nanos };
+  return { level: level?.text ?? "", message, attributes };
 }
 
 /** Describes how the row is read, as in `pino: time from "time" (ms), level from "level", message from "msg"`. */

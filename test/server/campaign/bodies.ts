@@ -107,6 +107,52 @@ const makers: readonly MakeBody[] = [
     });
     return { path: "/v1/metrics", headers: protobufType, body };
   },
+  (batch, times) => ({
+    path: "/_bulk",
+    headers: { "Content-Type": "application/x-ndjson" },
+    body: text(
+      lines(
+        times.flatMap((ms, i) => [
+          { create: { _index: "i", _id: `${batch}-${i}` } },
+          { "@timestamp": ms, batch },
+        ]),
+      ),
+    ),
+  }),
+  (batch, times) => ({
+    path: "/services/collector",
+    headers: jsonType,
+    body: text(lines(times.map((ms) => ({ time: ms / 1000, event: "x", fields: { batch } })))),
+  }),
+  (batch, times) => {
+    const spans = times.map((ms, i) => ({
+      traceId: Buffer.alloc(16, batch).toString("hex"),
+      id: Buffer.alloc(8, `${i}${batch}`).toString("hex"),
+      timestamp: ms * 1000,
+      tags: { batch },
+    }));
+    return { path: "/api/v2/spans", headers: jsonType, body: text(JSON.stringify(spans)) };
+  },
+  (batch, times) => ({
+    path: "/api/v2/logs",
+    headers: jsonType,
+    body: text(JSON.stringify(times.map((timestamp) => ({ message: "x", timestamp, batch })))),
+  }),
+  (batch, times) => ({
+    path: "/upload",
+    headers: { "Content-Type": "application/vnd.fdo.journal" },
+    body: text(times.map((ms) => `__REALTIME_TIMESTAMP=${ms}000\nMESSAGE=x\nbatch=${batch}\n\n`).join("")),
+  }),
+  (batch, times) => ({
+    path: "/gelf",
+    headers: jsonType,
+    body: text(lines(times.map((ms) => ({ short_message: "x", timestamp: ms / 1000, _batch: batch })))),
+  }),
+  (batch, times) => ({
+    path: "/write",
+    headers: { "Content-Type": "text/plain" },
+    body: text(times.map((ms, i) => `line,batch=${batch},i=${i} value=1 ${nanos(ms)}\n`).join("")),
+  }),
 ];
 
 export const protocols = makers.length;
@@ -129,7 +175,7 @@ export function sendBody(
 /** By batch: the rows that are found, over all signals. */
 export async function countRows(server: Pick<ServerProcess, "url" | "token">): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
+  for (const selector of ['logs{batch!=""}', "traces", "m", "g", "line"]) {
     const found = await countsOf(server, `count(${selector}) by (batch)`);
     for (const [batch, count] of found) counts.set(batch, count);
   }

@@ -67,6 +67,19 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   ...["/v1/logs", "/v1/traces", "/v1/metrics", "/api/v1/write", "/loki/api/v1/push", "/_bulk"].map(
     (path) => [senders, "POST", path] as const,
   ),
+  ...[
+    ...[
+      "/services/collector",
+      "/services/collector/raw",
+      "/services/collector/ack",
+      "/api/v2/spans",
+      "/api/traces",
+    ],
+    ...["/api/v2/logs", "/v1/input", "/upload", "/gelf", "/write", "/api/v2/write", "/query", "/i/_doc"],
+  ].map((path) => [senders, "POST", path] as const),
+  ...["/i/_doc/{id}", "/i/_create/{id}"].map((path) => [senders, "PUT", path] as const),
+  [open, "GET", "/services/collector/health"],
+  [open, "GET", "/ping"],
   ...crud("/api/v1/alerts", readers, editors, "upsert"),
   [readers, "GET", "/api/v1/alerts/states"],
   [readers, "POST", "/api/v1/alerts/preview"],

@@ -16,12 +16,15 @@ vi.mock(import("../../../server/http/server.ts"), async (original) => {
   };
 });
 
-/** What the document leaves out: routes of other protocols (OTLP, remote write, Loki, Elasticsearch), and the page. */
+/** What the document leaves out: routes of other protocols, and the page. */
 const foreign = [
   /^\/v1\/(?:logs|traces|metrics)$/,
   /^\/api\/v1\/write$/,
   /^\/loki\/|^\/api\/prom\/push$/,
-  /^\/$|^\/_\w+|^\/\{index\}\/_bulk$/,
+  /^\/$|^\/_\w+|^\/\{index\}\/_(?:bulk|doc|create)(?:\/\{id\})?$/,
+  /^\/services\/collector(?:\/|$)/,
+  /^\/api\/(?:v2\/(?:spans|logs|write)|traces)$/,
+  /^\/(?:v1\/input|upload|gelf|write|ping|query)$/,
   /^\/assets\/\*$/,
 ];
 

@@ -1,8 +1,10 @@
 /** Clients of other log stores send to the server as they would to those, and searches find what they sent. */
 import { Client } from "@elastic/elasticsearch";
+import { Client as Client7 } from "elasticsearch-7";
+import { Client as Client8 } from "elasticsearch-8";
 import pino from "pino";
 import { pinoLoki } from "pino-loki";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
 import { search, startServer } from "../running.ts";
 
@@ -12,21 +14,55 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("the bulk helper of @elastic/elasticsearch", async () => {
-  const client = new Client({ node: server.url, auth: { username: "svc", password: server.adminToken } });
-  const documents = Array.from({ length: 2_500 }, (_, i) => ({
-    "@timestamp": new Date(Date.now() - i).toISOString(),
-    message: `bulk row ${i}`,
-  }));
-  const stats = await client.helpers.bulk({
-    datasource: documents,
-    flushBytes: 20_000,
-    onDocument: () => ({ create: { _index: "logs-app" } }),
+/** What the test calls of a client; the versions differ in their types. */
+interface DocumentClient {
+  helpers: { bulk(options: object): Promise<Record<string, unknown>> };
+  create(request: object): Promise<unknown>;
+  index(request: object): Promise<unknown>;
+  close(): unknown;
+}
+
+describe.each([
+  ["7", Client7],
+  ["8", Client8],
+  ["9", Client],
+])("@elastic/elasticsearch %s", (version, Version) => {
+  let client: DocumentClient;
+  const index = `logs-app-${version}`;
+  const made = (i: number) => new Date(Date.now() - i).toISOString();
+  beforeAll(() => {
+    const auth = { username: "svc", password: server.adminToken };
+    client = new Version({ node: server.url, auth }) as unknown as DocumentClient;
   });
-  await client.close();
-  expect(stats).toMatchObject({ total: 2_500, successful: 2_500, failed: 0, retry: 0 });
-  const { logs } = (await search(server, { query: 'logs{_index="logs-app"} |= "bulk row 2499"' })).json;
-  expect(logs.map(({ message }) => message)).toEqual(["bulk row 2499"]);
+  afterAll(() => client.close());
+
+  test("the bulk helper", async () => {
+    const documents = Array.from({ length: 2_500 }, (_, i) => ({
+      "@timestamp": made(i),
+      message: `bulk row ${i}`,
+    }));
+    const stats = await client.helpers.bulk({
+      datasource: documents,
+      flushBytes: 20_000,
+      onDocument: () => ({ create: { _index: index } }),
+    });
+    expect(stats).toMatchObject({ total: 2_500, successful: 2_500, failed: 0, retry: 0 });
+    const { logs } = (await search(server, { query: `logs{_index="${index}"} |= "bulk row 2499"` })).json;
+    expect(logs.map(({ message }) => message)).toEqual(["bulk row 2499"]);
+  });
+
+  test("single documents, and a conflict", async () => {
+    // Version 7 has the document under another name.
+    const document = { "@timestamp": made(0), message: "a single document" };
+    const content = version === "7" ? { body: document } : { document };
+    await client.index({ index, ...content });
+    await client.create({ index, id: "once", ...content });
+    const second = client.create({ index, id: "once", ...content });
+    await expect(second).rejects.toMatchObject({ meta: { statusCode: 409 } });
+    await expect(second).rejects.toThrow(/version_conflict_engine_exception/);
+    const { logs } = (await search(server, { query: `logs{_index="${index}"} |= "a single document"` })).json;
+    expect(logs).toHaveLength(2);
+  });
 });
 
 test("pino-loki", async () => {

@@ -1,4 +1,6 @@
 /** Valid bodies of every format of ingestion, which tests change. */
+import { gzipSync } from "node:zlib";
+import { ExtData, encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import type { BodyFormat } from "../../../server/index.ts";
 import { pushRequest } from "../../../server/ingest/loki/schema.ts";
@@ -7,6 +9,7 @@ import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/
 import { seed } from "../../durability/campaign.ts";
 import { lines } from "../running.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp/otlp-bodies.ts";
+import { jaegerBatch } from "./protocols/thrift-writer.ts";
 
 export const nowMs = Date.now();
 export const value = (text: string) => ({ stringValue: text });
@@ -99,6 +102,51 @@ const bulk = lines([
 ]);
 const syslog = `<34>1 2026-01-01T00:00:00Z host app 1 ID [a@1 b="c\\"d"] text`;
 
+const eventTime = new ExtData(0, new Uint8Array([0x68, 0, 0, 0, 0, 0, 0, 1]));
+const forwarded = [eventTime, { log: "x\n", level: "info", a: { b: [1, 2.5, null] } }];
+const packedEntries = Buffer.concat([encode(forwarded), encode(forwarded)]);
+const forwardMessages: readonly unknown[] = [
+  ["tag", ...forwarded, { chunk: "c" }],
+  ["tag", [forwarded, [1_760_000_000, { message: "y" }]], { size: 2 }],
+  ["tag", packedEntries, { chunk: "d" }],
+  ["tag", gzipSync(packedEntries), { compressed: "gzip" }],
+];
+const splunkEvents = [
+  { time: nowMs / 1000, host: "h", event: "text", fields: { a: "b" } },
+  { time: String(nowMs), event: { message: "m", level: "info", a: { b: [1] } } },
+];
+const zipkinSpan = {
+  traceId: "0123456789abcdef",
+  id: "0123456789abcdef",
+  kind: "SERVER",
+  shared: true,
+  name: "get",
+  timestamp: nowMs * 1000,
+  duration: 5,
+  localEndpoint: { serviceName: "a", ipv4: "10.0.0.1", port: 80 },
+  remoteEndpoint: { serviceName: "b" },
+  annotations: [{ timestamp: nowMs * 1000, value: "x" }],
+  tags: { a: "b", error: "e" },
+};
+const datadogLog = {
+  message: "m",
+  status: "warn",
+  timestamp: nowMs,
+  ddtags: "env:a,b",
+  service: "s",
+  n: { a: 1 },
+};
+const gelfMessage = {
+  version: "1.1",
+  host: "h",
+  short_message: "m",
+  timestamp: nowMs / 1000,
+  level: 3,
+  _a: 1,
+};
+const journalEntries = `__REALTIME_TIMESTAMP=${nowMs}000\nMESSAGE=m\nPRIORITY=6\nB\n\x03\0\0\0\0\0\0\0a\nb\n\nMESSAGE=n\n\n`;
+const influxLines = `cpu,host=a\\ b usage=0.5,n=2i,t="x\\"y",b=true ${nowMs}000000\nmem v=1\n`;
+
 const span = {
   traceId: "0123456789abcdef0123456789abcdef",
   spanId: "0123456789abcdef",
@@ -157,6 +205,36 @@ export const validBodies = {
   loki: { signal: "logs", seeds: () => [encoded(pushRequest, push)] },
   "loki json": { signal: "logs", seeds: () => [Buffer.from(JSON.stringify(pushJson))] },
   "elasticsearch bulk": { signal: "logs", seeds: () => [Buffer.from(bulk)] },
+  "elasticsearch document": {
+    signal: "logs",
+    seeds: () => [Buffer.from(JSON.stringify({ "@timestamp": nowMs, message: "m", a: { b: [1] } }))],
+  },
+  "splunk events": {
+    signal: "logs",
+    seeds: () => [
+      Buffer.from(splunkEvents.map((each) => JSON.stringify(each)).join("")),
+      Buffer.from(JSON.stringify(splunkEvents)),
+    ],
+  },
+  "splunk lines": { signal: "logs", seeds: () => [Buffer.from("2026-01-29T08:42:01Z ERROR a\r\nb\n")] },
+  "fluent forward": { signal: "logs", seeds: () => forwardMessages.map((each) => Buffer.from(encode(each))) },
+  jaeger: { signal: "traces", seeds: () => [jaegerBatch(BigInt(nowMs) * 1_000n)] },
+  zipkin: { signal: "traces", seeds: () => [Buffer.from(JSON.stringify([zipkinSpan, zipkinSpan]))] },
+  datadog: { signal: "logs", seeds: () => [Buffer.from(JSON.stringify([datadogLog, { a: "b" }]))] },
+  "datadog text": { signal: "logs", seeds: () => [Buffer.from("a line\r\nanother\n")] },
+  "journal export": { signal: "logs", seeds: () => [Buffer.from(journalEntries)] },
+  gelf: { signal: "logs", seeds: () => [Buffer.from(lines([gelfMessage, gelfMessage]))] },
+  "gelf messages": {
+    signal: "logs",
+    seeds: () => [
+      Buffer.concat(
+        [Buffer.from(JSON.stringify(gelfMessage)), gzipSync(JSON.stringify(gelfMessage))].flatMap(
+          (message) => [Buffer.from(`${message.length} `), message],
+        ),
+      ),
+    ],
+  },
+  "influx lines": { signal: "metrics", seeds: () => [Buffer.from(influxLines)] },
   "remote write 1": {
     signal: "metrics",
     seeds: () => [encoded(writeRequest1, { timeseries: [{ labels, samples, histograms: [histogram] }] })],

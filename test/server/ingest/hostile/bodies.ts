@@ -126,6 +126,58 @@ const protocols: Record<string, Protocol> = {
     contentType: "application/x-ndjson",
     wrap: (value) => `{"create":{"a":${value}}}\n{"message":"a","a":${value}}\n`,
   },
+  "splunk events": {
+    path: "/services/collector",
+    contentType: json,
+    wrap: (value) => `{"time":${value},"event":{"message":"a","a":${value}},"fields":{"a":${value}}}`,
+  },
+  zipkin: {
+    path: "/api/v2/spans",
+    contentType: json,
+    wrap: (value) => `{"traceId":"1","id":"1","timestamp":1,"tags":{"a":${value}},"annotations":${value}}`,
+  },
+  jaeger: {
+    path: "/api/traces",
+    contentType: "application/x-thrift",
+    make: (size) => ({
+      "structures within each other": Buffer.alloc(size, Buffer.of(12, 0, 1)),
+      "empty spans": Buffer.concat([Buffer.of(15, 0, 2, 12, 0x7f, 0xff, 0xff, 0xff), Buffer.alloc(size)]),
+    }),
+  },
+  datadog: {
+    path: "/api/v2/logs",
+    contentType: json,
+    wrap: (value) => `{"message":"a","timestamp":${value},"a":${value}}`,
+    make: (size) => ({
+      "many tags": JSON.stringify({ message: "a", ddtags: "a:b,".repeat(size / 8) + "c,".repeat(size / 4) }),
+    }),
+  },
+  gelf: {
+    path: "/gelf",
+    contentType: json,
+    wrap: (value) => `{"short_message":"a","timestamp":${value},"_a":${value}}`,
+  },
+  "journal export": {
+    path: "/upload",
+    contentType: "application/vnd.fdo.journal",
+    make: (size) => ({
+      "empty lines": "\n".repeat(size),
+      "one field many times": "A=\n".repeat(size / 3),
+      "many fields": Array.from({ length: size / 10 }, (_, i) => `A${i}=b\n`).join(""),
+      "a length without end": Buffer.concat([Buffer.from("A\n"), Buffer.alloc(size, 0xff)]),
+    }),
+  },
+  "influx lines": {
+    path: "/write",
+    contentType: "text/plain",
+    make: (size) => ({
+      "many tags": `m${Array.from({ length: size / 10 }, (_, i) => `,t${i}=a`).join("")} v=1`,
+      "many fields": `m ${Array.from({ length: size / 10 }, (_, i) => `f${i}=1`).join()}`,
+      escapes: `m${"\\,".repeat(size / 2)} v=1`,
+      "texts without end": 'm v="\n'.repeat(size / 6),
+      digits: `m v=${"9".repeat(size)}`,
+    }),
+  },
   "remote write 1": {
     path: "/api/v1/write",
     contentType: protobuf,

@@ -9,6 +9,8 @@ function decodeLogs(format: BodyFormat, body: string | Uint8Array): DecodedBody 
   return decodeBody({ ...makePlainTask(bytes), content: { signal: "logs" }, format, arrivalMs: 1e12 });
 }
 
+const noSeries = { day: 0, slots: new BigInt64Array(64), counts: new Int32Array(2) };
+
 // A conversion of the digits alone would take minutes.
 const digits = "7".repeat(10_000_000);
 const tooLong = "is longer than 262144 bytes";
@@ -70,6 +72,40 @@ test("syslog: line ends within a message take no longer than other bytes", () =>
   expect(decoded.ok && decoded.batch.rows).toBe(1);
 });
 
+/** The beginning of a message of Fluent's, up to its record. */
+const head = Buffer.of(0x93, 0xa1, 0x61, 0x01);
+
+test.each<[string, Uint8Array, RegExp]>([
+  [
+    "lists within lists",
+    Buffer.concat([head, Buffer.alloc(1_000_000, 0x91), Buffer.of(0xc0)]),
+    /nested more than 64 deep/,
+  ],
+  [
+    "a list that claims to be long",
+    Buffer.concat([head, Buffer.of(0xdd, 0xff, 0xff, 0xff, 0xff)]),
+    /cut short/,
+  ],
+  [
+    "a text that claims to be long",
+    Buffer.concat([head, Buffer.of(0xdb, 0xff, 0xff, 0xff, 0xff)]),
+    /cut short/,
+  ],
+])("fluent forward: %s", (_name, body, reason) => {
+  const decoded = decodeLogs("fluent forward", body);
+  expect(decoded.ok ? decoded.refused[0]?.reason : decoded.message).toMatch(reason);
+});
+
+test("influx: a line that is wrong at its first character is left behind", () => {
+  const decoded = decodeBody({
+    ...makePlainTask(Buffer.from(",\n=\n \n".repeat(100_000))),
+    content: { signal: "metrics", activeSeries: { seriesMax: 10, today: noSeries, yesterday: noSeries } },
+    format: "influx lines",
+    arrivalMs: 1e12,
+  });
+  expect(decoded.ok && decoded.refusedByKind).toEqual([["field", 200_000]]);
+});
+
 const manyLabels = Array.from({ length: 9_000 }, (_, i) => `l${i}`);
 
 test("loki: entries copy the labels of their stream only where a row can have so many", () => {
@@ -94,8 +130,6 @@ test("a large body is parsed only where its values fit into memory", () => {
   const decoded = decodeLogs("otlp logs json", body);
   expect(decoded).toMatchObject({ ok: false, status: 413 });
 });
-
-const noSeries = { day: 0, slots: new BigInt64Array(64), counts: new Int32Array(2) };
 
 test("a histogram of many buckets with many labels is refused before its samples are made", () => {
   const labels = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`l${i}`, "a"]));

@@ -24,7 +24,7 @@ export interface HostileReport {
 }
 
 /** Statuses with which a body may be answered: never a fault of the server's. */
-const answers = [200, 204, 400, 413, 415, 429, 503];
+const answers = [200, 202, 204, 400, 413, 415, 429, 503];
 /** Bytes of a body before it is packed. Large bodies take most of the time: in the long form most are small. */
 const [small, large] = [3_000, 300_000];
 const largeEvery = 50;

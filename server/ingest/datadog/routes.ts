@@ -1,0 +1,56 @@
+/** Datadog's log intake (https://docs.datadoghq.com/api/latest/logs/#send-logs), and the older address of it. */
+
+import { encodingOf } from "../../api/content-encoding.ts";
+import { defineRoute, raw } from "../../api/define-route.ts";
+import { type ErrorBody, jsonReply, type Reply, type Route } from "../../api/route.ts";
+import { Refusal } from "../../throttle/refusal.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
+import type { Intake } from "../intake.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
+import { sharedFields } from "./decode.ts";
+
+const textType = "text/plain";
+const contentTypes = ["application/json", textType, ""];
+/** Statuses of success by path. */
+const endpoints = { "/api/v2/logs": 202, "/v1/input": 200 } as const;
+
+export function datadogRoutes(intake: Intake): Route[] {
+  return Object.entries(endpoints).map(([path, status]) =>
+    defineRoute({
+      ...batchRoute,
+      method: "POST",
+      path,
+      body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
+      errorBody,
+      handle: (input) => takeLogs(intake, status, input),
+    }),
+  );
+}
+
+/** Answers 400 for refused logs even where others were stored; agents do not send such a body again. */
+async function takeLogs(intake: Intake, status: number, input: BatchInput): Promise<Reply> {
+  const { headers, query } = input.request;
+  const isText = (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(textType);
+  const given = sharedFields.map((name) => [name, query.get(name) ?? ""] as const);
+  const {
+    accepted,
+    refused,
+    dropped = 0,
+    errors,
+  } = await intake.take({
+    signal: "logs",
+    format: isText ? "datadog text" : "datadog",
+    encoding: encodingOf(headers),
+    ...toIntakeBody(input),
+    parameters: Object.fromEntries(given.filter(([, text]) => text !== "")),
+  });
+  const [first] = errors;
+  if (first === undefined) return jsonReply({}, status);
+  const logs = `${refused} of ${accepted + dropped + refused} logs were refused`;
+  throw new Refusal(400, `${logs}; log ${first.line}: ${first.reason}`);
+}
+
+function errorBody({ status, message }: { status: number; message: string }): ErrorBody {
+  const error = { status: String(status), title: "the logs were not taken", detail: message };
+  return { contentType: "application/json", body: JSON.stringify({ errors: [error] }) };
+}

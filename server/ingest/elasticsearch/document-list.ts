@@ -1,0 +1,58 @@
+/** The documents of one body that have ids of the sender's own. */
+
+import { hash } from "node:crypto";
+import type { BodyDocuments, BodyTask } from "../decode-task.ts";
+
+/** Attributes of rows that hold the document's id and its index. */
+export const idKey = "_id";
+export const indexKey = "_index";
+
+/** Bytes of a digest, which stands for an id within its index and its environment. */
+export const digestBytes = 16;
+const environmentKey = "environment";
+
+/** The digest of a row's id. An environment is a cluster: its ids say nothing of those of others. */
+export function digestOf(
+  attributes: Readonly<Record<string, string>>,
+  environment: string | null = null,
+): Buffer {
+  const scope = environment ?? attributes[environmentKey] ?? "";
+  const identity = JSON.stringify([scope, attributes[indexKey] ?? "", attributes[idKey]]);
+  return hash("sha256", identity, "buffer").subarray(0, digestBytes);
+}
+
+/** Collects the documents with ids of one body. */
+export class DocumentList {
+  readonly #environment: string | null;
+  readonly #stored: ReadonlySet<number>;
+  /** Digests of the documents that were added, as texts of one character a byte. */
+  readonly #added = new Map<string, number>();
+  #position = -1;
+  #digest = "";
+
+  constructor({ admission, storedDocuments = [] }: BodyTask) {
+    this.#environment = admission?.environment ?? null;
+    this.#stored = new Set(storedDocuments);
+  }
+
+  /** Takes the next document with an id; returns whether a document with this id is stored, or came before in the body. */
+  isTaken(attributes: Readonly<Record<string, string>>): boolean {
+    this.#position++;
+    this.#digest = digestOf(attributes, this.#environment).toString("latin1");
+    return this.#stored.has(this.#position) || this.#added.has(this.#digest);
+  }
+
+  /** Records that the document that was taken last is among the rows of the body. */
+  add(): void {
+    this.#added.set(this.#digest, this.#position);
+  }
+
+  /** Undefined where no document has an id. */
+  finish(): BodyDocuments | undefined {
+    if (this.#position < 0) return undefined;
+    const digests = Buffer.alloc(this.#added.size * digestBytes);
+    let at = 0;
+    for (const digest of this.#added.keys()) at += digests.write(digest, at, "latin1");
+    return { digests, positions: [...this.#added.values()] };
+  }
+}

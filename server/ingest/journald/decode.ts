@@ -1,0 +1,104 @@
+/**
+ * Decodes entries of journald in its export format (https://systemd.io/JOURNAL_EXPORT_FORMATS/): fields of text are lines
+ * `NAME=value`, others are the name on a line, eight bytes of length, and the value. A blank line ends an entry.
+ */
+
+import { isUtf8 } from "node:buffer";
+import type { LogRow } from "../../../engine/index.ts";
+import { Refusal } from "../../throttle/refusal.ts";
+import { makeFieldProblem } from "../json/json-row.ts";
+import type { RowSink } from "../row-sink.ts";
+import { agentServiceName, serviceKey } from "../service-name.ts";
+import { severityText } from "../syslog/severity.ts";
+
+const newline = 0x0a;
+const equalsSign = 0x3d;
+const lengthBytes = 8;
+/** The time in microseconds, the message and the severity. */
+const timeName = "__REALTIME_TIMESTAMP";
+const messageName = "MESSAGE";
+const priorityName = "PRIORITY";
+/** Fields that address the entry within the journal of its machine. */
+const addressNames: ReadonlySet<string> = new Set([
+  ...["__CURSOR", "__MONOTONIC_TIMESTAMP", "__SEQNUM", "__SEQNUM_ID"],
+]);
+/** What names the service, the first that is present. */
+const serviceNames = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM"] as const;
+
+/** Values by name: a field may come more than once. */
+type EntryFields = Map<string, string[]>;
+
+export function readJournalExport(body: Buffer, sink: RowSink): void {
+  let fields: EntryFields = new Map();
+  const endEntry = () => {
+    const ended = fields;
+    if (ended.size > 0) sink.refuseOnProblem(() => sink.addText(makeRow(ended, sink)));
+    fields = new Map();
+  };
+  for (let at = 0; at < body.length; ) {
+    if (body[at] === newline) {
+      endEntry();
+      at++;
+    } else at = readField(body, at, fields);
+  }
+  endEntry();
+}
+
+/** Reads the field at `from`; returns the position after it. Throws Refusal 400 where it is cut short. */
+function readField(body: Buffer, from: number, fields: EntryFields): number {
+  const end = body.indexOf(newline, from);
+  const lineEnd = end < 0 ? body.length : end;
+  const equals = body.subarray(from, lineEnd).indexOf(equalsSign);
+  if (equals >= 0) {
+    const nameEnd = from + equals;
+    putValue(fields, body.toString("utf8", from, nameEnd), body.subarray(nameEnd + 1, lineEnd));
+    return lineEnd + 1;
+  }
+  const valueFrom = lineEnd + 1 + lengthBytes;
+  const length = valueFrom <= body.length ? Number(body.readBigUInt64LE(lineEnd + 1)) : 0;
+  const valueEnd = valueFrom + length;
+  if (valueEnd >= body.length || body[valueEnd] !== newline) {
+    const name = JSON.stringify(body.toString("utf8", from, Math.min(lineEnd, from + 60)));
+    throw new Refusal(
+      400,
+      `the field ${name} at byte ${from} must be NAME=value, or have its length, its value and a line break after it`,
+    );
+  }
+  putValue(fields, body.toString("utf8", from, lineEnd), body.subarray(valueFrom, valueEnd));
+  return valueEnd + 1;
+}
+
+/** A value that is no text is stored as Base64. */
+function putValue(fields: EntryFields, name: string, value: Buffer): void {
+  const text = value.toString(isUtf8(value) ? "utf8" : "base64");
+  const before = fields.get(name);
+  if (before === undefined) fields.set(name, [text]);
+  else before.push(text);
+}
+
+/** Throws RowProblem. */
+function makeRow(fields: EntryFields, sink: RowSink): LogRow {
+  const first = (name: string) => fields.get(name)?.[0];
+  const attributes: Record<string, string> = Object.create(null);
+  for (const [name, values] of fields) {
+    if (name === timeName || name === messageName || addressNames.has(name)) continue;
+    attributes[name] = values.length === 1 ? values[0]! : JSON.stringify(values);
+  }
+  const host = first("_HOSTNAME");
+  if (host !== undefined) attributes["host.name"] = host;
+  const service = serviceNames.map(first).find((name) => (name ?? "") !== "");
+  const name = agentServiceName(attributes) ?? service;
+  if (name !== undefined) attributes[serviceKey] ??= name;
+  return {
+    timeNs: readTime(first(timeName)) ?? sink.arrivalNs(),
+    level: severityText(first(priorityName) ?? ""),
+    message: first(messageName) ?? "",
+    attributes,
+  };
+}
+
+function readTime(text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,17}$/.test(text)) throw makeFieldProblem(timeName, "Unix time in microseconds", text);
+  return BigInt(text) * 1_000n;
+}

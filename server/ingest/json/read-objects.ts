@@ -1,0 +1,29 @@
+/** Reads bodies of JSON objects in the forms of other protocols: an array, lines, or one object behind the other. */
+
+import { isUtf8 } from "node:buffer";
+import type { LogRow } from "../../../engine/index.ts";
+import type { RowSink } from "../row-sink.ts";
+import { type JsonFields, type OnNumber, RowProblem, readJsonRow } from "./json-row.ts";
+import { forEachObject } from "./row-splitter.ts";
+
+/** Adds the row that `makeRow` makes of each object. It may throw RowProblem. Throws Refusal. */
+export function readJsonObjects(
+  body: Buffer,
+  sink: RowSink,
+  makeRow: (json: JsonFields, onNumber: OnNumber) => LogRow,
+): void {
+  // Rows are checked one by one only where the body as a whole is not valid UTF-8.
+  const isValidBody = isUtf8(body);
+  forEachObject(body, (from, to, number) => {
+    if (!isValidBody && !isUtf8(body.subarray(from, to))) {
+      sink.refuseLine(number, "encoding", "not valid UTF-8");
+      return;
+    }
+    try {
+      sink.countLine(number, sink.addUncounted(readJsonRow(body.toString("utf8", from, to), makeRow)));
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      sink.refuseLine(number, problem.kind, problem.message);
+    }
+  });
+}
