@@ -78,7 +78,7 @@ const endpoints: Record<Exclude<BodyName, SocketFormat>, Endpoint> = {
   loki: { path: "/loki/api/v1/push", contentType: protobuf, encodings: snappyEncoding },
   "loki json": { path: "/loki/api/v1/push", contentType: json, encodings: plainEncodings },
   "elasticsearch bulk": { path: "/_bulk", contentType: "application/x-ndjson", encodings: plainEncodings },
-  "elasticsearch document": { path: "/i/_doc/1", contentType: json, encodings: plainEncodings },
+  "elasticsearch document": { path: "/i/_doc", contentType: json, encodings: plainEncodings },
   "splunk events": { path: "/services/collector", contentType: json, encodings: plainEncodings },
   "splunk lines": { path: "/services/collector/raw", contentType: "text/plain", encodings: plainEncodings },
   jaeger: { path: "/api/traces", contentType: "application/x-thrift", encodings: plainEncodings },
@@ -179,7 +179,7 @@ const internals =
 
 /** What is wrong with an answer; undefined where nothing is. */
 function findFault({ status, type, text }: Answer, { path }: Sent): string | undefined {
-  if (![200, 204, 400, 413].includes(status)) return "the status";
+  if (![200, 201, 202, 204, 400, 409, 413].includes(status)) return "the status";
   const isJson = type.startsWith(json);
   let parsed: unknown;
   try {
@@ -195,10 +195,17 @@ function findFault({ status, type, text }: Answer, { path }: Sent): string | und
   return message.length < 15 ? "a short message" : undefined;
 }
 
-/** The message of an error: in the server's own form, of OTLP's Status, or of Elasticsearch. */
+interface ErrorBody {
+  error?: string | { reason: string };
+  message?: string;
+  text?: string;
+  errors?: { detail: string }[];
+}
+
+/** The message of an error: in the server's own form, of OTLP's Status, of Elasticsearch, Splunk or Datadog. */
 function messageOf(body: unknown): string | undefined {
-  const { error, message } = body as { error?: string | { reason: string }; message?: string };
-  return typeof error === "string" ? error : (error?.reason ?? message);
+  const { error, message, text, errors } = body as ErrorBody;
+  return typeof error === "string" ? error : (error?.reason ?? message ?? text ?? errors?.[0]?.detail);
 }
 
 test(
