@@ -82,6 +82,8 @@ export const senderBurstSeconds = 10;
 export const rateLimitedSendersMax = 20_000;
 /** Bytes of a document's id, as in Elasticsearch. */
 export const documentIdBytesMax = 512;
+/** Documents with ids in one body: the main thread looks each of them up. */
+export const bodyDocumentIdsMax = 100_000;
 /** Ids of documents that are remembered, at about 150 bytes each. The oldest are forgotten first. */
 export const documentIdsMax = 500_000;
 /** How long the id of a document is remembered: as long as an idempotency key. */

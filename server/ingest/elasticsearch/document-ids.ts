@@ -3,13 +3,13 @@
  * as attributes, so that after a restart they are read from the newest rows.
  */
 
-import type { Filter, Step, Store } from "../../../engine/index.ts";
+import { type Filter, type Step, type Store, Turns } from "../../../engine/index.ts";
 import type { BodyDocuments } from "../decode-task.ts";
 import { documentIdAgeMs, documentIdRowsMax, documentIdsMax } from "../limits.ts";
 import { digestBytes, digestOf, idKey, indexKey } from "./document-list.ts";
 
 /** Rows that are read at a time. */
-const loadRowsMax = 10_000;
+const loadRowsMax = 50_000;
 
 /** What is known of the documents of a body. */
 interface KnownDocuments {
@@ -71,10 +71,15 @@ export class DocumentIds {
     const isPresent = (key: string): Filter => ({ kind: "present", field: { kind: "attribute", key } });
     const steps: Step[] = [{ kind: "filter", filter: { kind: "and", of: [idKey, indexKey].map(isPresent) } }];
     const { arrivalMax } = this.#store;
+    // Other requests are answered meanwhile.
+    const turns = new Turns();
     for (let after = Math.max(0, arrivalMax - documentIdRowsMax); after < arrivalMax; ) {
       const selections = [{ steps, fromNs: 0n, rowsMax: loadRowsMax }];
       const [found] = await this.#store.arrived({ signal: "logs", after, through: arrivalMax, selections });
-      for (const { attributes } of found!.rows) this.#keep(digestOf(attributes).toString("latin1"));
+      for (const { attributes } of found!.rows) {
+        if (turns.isOver) await turns.next();
+        this.#keep(digestOf(attributes).toString("latin1"));
+      }
       after = found!.through;
     }
   }

@@ -1,7 +1,9 @@
 /** The documents of one body that have ids of the sender's own. */
 
 import { hash } from "node:crypto";
+import { Refusal } from "../../throttle/refusal.ts";
 import type { BodyDocuments, BodyTask } from "../decode-task.ts";
+import { bodyDocumentIdsMax } from "../limits.ts";
 
 /** Attributes of rows that hold the document's id and its index. */
 export const idKey = "_id";
@@ -42,8 +44,12 @@ export class DocumentList {
     return this.#stored.has(this.#position) || this.#added.has(this.#digest);
   }
 
-  /** Records that the document that was taken last is among the rows of the body. */
+  /** Records that the document that was taken last is among the rows of the body. Throws Refusal 413 at one too many. */
   add(): void {
+    if (this.#added.size === bodyDocumentIdsMax) {
+      const problem = `the body has more than ${bodyDocumentIdsMax} documents with ids: send it in smaller parts`;
+      throw new Refusal(413, problem);
+    }
     this.#added.set(this.#digest, this.#position);
   }
 

@@ -72,7 +72,8 @@ async function takeEvents(
     ...(format === "splunk lines" ? { parameters: readOrigin(query) } : {}),
   });
   const { accepted, refused, dropped = 0, errors } = taken;
-  if (accepted + refused + dropped === 0) throw new CollectorRefusal(Code.noData, "No data: the body holds no event");
+  if (accepted + refused + dropped === 0)
+    throw new CollectorRefusal(Code.noData, "No data: the body holds no event");
   const [first] = errors;
   if (first === undefined) return jsonReply({ text: "Success", code: Code.success });
   const others = accepted + dropped > 0 ? `; ${accepted + dropped} others were taken` : "";

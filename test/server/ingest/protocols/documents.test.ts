@@ -122,6 +122,19 @@ describe("documents with ids", () => {
     expect(item).toMatchObject({ status: 400, error: { reason: "_id is longer than 512 bytes" } });
   });
 
+  test("a bulk with too many ids is refused as a whole", async () => {
+    const actions = Array.from(
+      { length: 100_001 },
+      (_, i) => `{"create":{"_id":"t${i}","_index":"many"}}\n{}\n`,
+    );
+    const got = await send<{ error: { reason: string } }>(server, { path: "/_bulk", body: actions.join("") });
+    expect([got.status, got.json.error.reason]).toEqual([
+      413,
+      "the body has more than 100000 documents with ids: send it in smaller parts",
+    ]);
+    expect(await messages('logs{_index="many"}')).toEqual([]);
+  });
+
   test("after a restart the ids of stored documents are known", async () => {
     await bulk(["create", "g1", "before the restart"]);
     await server.stop();
