@@ -6,6 +6,10 @@ import { gzipSync } from "node:zlib";
 import { FluentClient } from "@fluent-org/logger";
 import { decodeMulti, ExtData, encode } from "@msgpack/msgpack";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { listenFluent } from "../../../../server/ingest/fluent/listener.ts";
+import type { Intake } from "../../../../server/ingest/intake.ts";
+import { Metrics } from "../../../../server/metrics/metrics.ts";
+import { tryLater } from "../../../../server/throttle/refusal.ts";
 import { call, type Running, startServer } from "../../running.ts";
 import { findRows } from "./rows.ts";
 
@@ -28,8 +32,8 @@ afterAll(async () => {
 });
 
 /** A connection, and the messages that come back over it. */
-async function open(to: Running) {
-  const socket = connect(to.service.fluentPort!, "127.0.0.1");
+async function open(to: Running | number) {
+  const socket = connect(typeof to === "number" ? to : to.service.fluentPort!, "127.0.0.1");
   sockets.push(socket);
   socket.on("error", () => undefined);
   const received: unknown[] = [];
@@ -172,6 +176,29 @@ describe("connections that are closed", () => {
     const refused = (await call(server, "/metrics", { token: server.adminToken })).text;
     expect(refused).toMatch(/svc_ingest_refused_rows_total\{[^}]*\} 2$/m);
   });
+});
+
+test("a message that the store does not take now is stored later, and acknowledged only then", async () => {
+  const bodies: string[] = [];
+  const intake = {
+    take: ({ body }: { body: Uint8Array }) => {
+      bodies.push(Buffer.from(body).toString("hex"));
+      if (bodies.length === 1) return Promise.reject(tryLater("the disk is full", 30));
+      return Promise.resolve({ answer: '["late"]' });
+    },
+  } as unknown as Intake;
+  const logged: string[] = [];
+  const log = (message: string) => void logged.push(message);
+  const listener = await listenFluent({ address, key: undefined, intake, metrics: new Metrics(), log });
+  const { socket, received } = await open(listener.port);
+  const message = encode(["t", seconds, { message: "late" }, { chunk: "late" }]);
+  socket.write(message);
+  await expect.poll(() => bodies.length, { timeout: 5_000 }).toBe(1);
+  expect(received).toEqual([]);
+  await expect.poll(() => received, { timeout: 5_000 }).toEqual([{ ack: "late" }]);
+  expect(bodies).toEqual(new Array(2).fill(Buffer.from(message).toString("hex")));
+  expect(logged).toEqual(["messages of Fluent's wait: the disk is full"]);
+  await listener.close();
 });
 
 describe("with a shared key", () => {
