@@ -40,6 +40,8 @@ const statusKey = "status";
 export function readDatadogLogs(body: Buffer, sink: RowSink, { parameters = {} }: BodyTask): void {
   const copyCost = textLength(parameters);
   readJsonObjects(body, sink, (json, onNumber) => {
+    // The agent tries the address with an empty object when it starts.
+    if (Object.keys(json).length === 0) return undefined;
     sink.countRepeatedBytes(copyCost);
     return readLog({ ...parameters, ...json }, onNumber, sink);
   });

@@ -6,11 +6,14 @@ import type { RowSink } from "../row-sink.ts";
 import { type JsonFields, type OnNumber, RowProblem, readJsonRow } from "./json-row.ts";
 import { forEachObject } from "./row-splitter.ts";
 
-/** Adds the row that `makeRow` makes of each object. It may throw RowProblem. Throws Refusal. */
+/**
+ * Adds the row that `makeRow` makes of each object; undefined stands for an object that is none. It may throw
+ * RowProblem. Throws Refusal.
+ */
 export function readJsonObjects(
   body: Buffer,
   sink: RowSink,
-  makeRow: (json: JsonFields, onNumber: OnNumber) => LogRow,
+  makeRow: (json: JsonFields, onNumber: OnNumber) => LogRow | undefined,
 ): void {
   // Rows are checked one by one only where the body as a whole is not valid UTF-8.
   const isValidBody = isUtf8(body);
@@ -20,7 +23,8 @@ export function readJsonObjects(
       return;
     }
     try {
-      sink.countLine(number, sink.addUncounted(readJsonRow(body.toString("utf8", from, to), makeRow)));
+      const row = readJsonRow(body.toString("utf8", from, to), makeRow);
+      if (row !== undefined) sink.countLine(number, sink.addUncounted(row));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
       sink.refuseLine(number, problem.kind, problem.message);

@@ -20,21 +20,6 @@ describe("paths and methods", () => {
     ["/nothing", 'there is nothing at "/nothing"'],
     ["/api/v1/query/log", 'there is nothing at "/api/v1/query/log"; did you mean /api/v1/query/logs?'],
     ["/api/v1/query/logs/", 'there is nothing at "/api/v1/query/logs/"; did you mean /api/v1/query/logs?'],
-    [
-      "/api/v1/series",
-      'there is nothing at "/api/v1/series"; it looks like Datadog\'s metrics: POST /v1/metrics (OTLP), /api/v1/write and /write take metrics',
-    ],
-    [
-      "/services/collector/mint",
-      /it looks like Splunk's HTTP event collector: POST \/services\/collector takes events$/,
-    ],
-    ["/api/v1/spans", /it looks like Zipkin's API v1: POST \/api\/v2\/spans takes spans of v2$/],
-    ["/logs-app/_search", /it looks like Elasticsearch: only documents are taken, at POST \/_bulk;/],
-    [
-      "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
-      /it looks like gRPC: OTLP over HTTP is taken/,
-    ],
-    ["/loki/api/v1/query_range", /it looks like Loki: POST \/loki\/api\/v1\/push takes entries$/],
     ["/api/v1/tokens/a/b", /^there is nothing at/],
     ["/api/v1/tokens//", /^there is nothing at/],
   ])("%s gives 404", async (path, error) => {

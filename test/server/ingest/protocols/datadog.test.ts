@@ -106,3 +106,9 @@ test("errors are in Datadog's form", async () => {
   const wrong = await send(server, { path, body: "[]", headers: { "DD-API-KEY": "x" } });
   expect(wrong.status).toBe(401);
 });
+
+test("the empty object with which the agent tries the address is no log", async () => {
+  const got = await send(server, { path: "/api/v2/logs?hostname=tried", body: "{}" });
+  expect([got.status, got.json]).toEqual([202, {}]);
+  expect(await findRows(server, 'logs{host.name="tried"}')).toEqual([]);
+});
