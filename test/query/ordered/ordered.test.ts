@@ -97,7 +97,9 @@ test(`random queries find what the naive evaluator finds (SVC_SEED=${seed})`, {
   }
 });
 
-test(`a bucket that is read by itself is as in the whole range (SVC_SEED=${seed})`, { timeout: 3_600_000 }, async () => {
+test(`a bucket that is read by itself is as in the whole range (SVC_SEED=${seed})`, {
+  timeout: 3_600_000,
+}, async () => {
   for (let i = 0; i < (isLong ? 2_000 : 60); i++) {
     const rowsQuery = randomQuery(random);
     if (!isBounded(planLogs(rowsQuery).steps)) continue;
