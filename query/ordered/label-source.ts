@@ -13,7 +13,7 @@ export interface FieldSource {
   field: Field;
 }
 
-export interface NumberSource {
+interface NumberSource {
   kind: "number";
   /** Which list of `OrderedRows.numbers` has them. NaN where a row lacks the label. */
   numbers: number;
