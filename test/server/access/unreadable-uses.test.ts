@@ -69,6 +69,10 @@ beforeAll(async () => {
   await put("alerts", "all", alertOf("all", everything, "ops"), admin);
   await put("alerts", "json", alertOf("json", "count(logs | json) by (k8s.namespace.name)"), admin);
   await put("alerts", "share", alertOf("share", `${ofShop} / count(logs) by (team)`), admin);
+  const joined = (selector: string) =>
+    `count(logs{k8s.namespace.name="shop"} | join (${selector}) on (trace_id) within 1m offset 1m) by (team)`;
+  await put("alerts", "joined", alertOf("joined", joined("logs")), admin);
+  await put("alerts", "joined own", alertOf("joined own", joined('logs{k8s.namespace.name="shop"}')), admin);
   await put("alerts", "shops", alertOf("shops", "count(logs) by (team)", "own"), shop);
 });
 afterAll(async () => {
@@ -103,6 +107,9 @@ test.each([
     // A message may say so of itself, and the labels of a calculation are of one operand only.
     expect(isSilenced("json", { "k8s.namespace.name": "shop", team: "one" })).toBe(false);
     expect(isSilenced("share", { team: "one" })).toBe(false);
+    // Rows that are joined decide on the instance, too.
+    expect(isSilenced("joined", { team: "one" })).toBe(false);
+    expect(isSilenced("joined own", { team: "one" })).toBe(true);
     const instances = ["shop", "pay"].map((name) => ({ "k8s.namespace.name": name, team: "one" }));
     expect(notifier.coverOf("all", instances)).toEqual({
       ...{ silences: [{ id: "s", endsAt }], isWhole: false, instances: 1 },
