@@ -4,7 +4,8 @@ import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
-import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { fieldTextOf, type RowSteps } from "../filter/row-steps.ts";
 import { selectRows } from "../filter/selection.ts";
 import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
@@ -172,7 +173,7 @@ async function extractRows(state: AggregationState, chunk: BucketedRows, passes:
   const cells = new CellsByRow(view.heap, rows.to - rows.from);
   const fields = new ExtractedFields(view, rows, task.aggregates);
   await eachSelected(state, chunk, (row, bucket) => {
-    const state = readRowState(view, row);
+    const state = new RowState(view, row);
     if (!passes(state)) return;
     for (const field of task.groupBy) groups.stageText(toLabel(field, fieldTextOf(state, field)));
     cells.add(row - rows.from, points.findOrAdd(groups.findOrAddStaged(), bucket));

@@ -1,7 +1,8 @@
 /** Reads what aggregates need of rows: from columns, or from rows that went through extraction steps. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { fieldTextOf, type RowState } from "../filter/row-steps.ts";
+import type { RowState } from "../filter/row-state.ts";
+import { fieldTextOf } from "../filter/row-steps.ts";
 import type { Aggregation, Value } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import { toLabel } from "../summary/header-counts.ts";

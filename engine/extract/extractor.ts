@@ -29,19 +29,21 @@ export function compileExtractor(extractor: Extractor): Extract {
   }
 }
 
+/** The attributes of a row. */
+export interface ExtractionTarget {
+  /** Whether the row was stored with an attribute. */
+  isStored(name: string): boolean;
+  has(name: string): boolean;
+  set(name: string, value: string): void;
+}
+
 /**
- * Adds what one stage extracts from a message to the row's `attributes`. A name that is among the `stored` attributes
- * gets the suffix `_extracted`; names that are empty, too long or present already are skipped.
+ * Adds what one stage extracts from a message to the row's `attributes`. A name that the row was stored with gets the suffix `_extracted`; names that are empty, too long or present already are skipped.
  */
-export function applyExtractor(
-  extract: Extract,
-  message: string,
-  stored: ReadonlyMap<string, string>,
-  attributes: Map<string, string>,
-): void {
+export function applyExtractor(extract: Extract, message: string, attributes: ExtractionTarget): void {
   let count = 0;
   extract(message, (extracted, value) => {
-    const name = stored.has(extracted) ? `${extracted}_extracted` : extracted;
+    const name = attributes.isStored(extracted) ? `${extracted}_extracted` : extracted;
     if (name === "" || Buffer.byteLength(name) > attributeKeyBytesMax || attributes.has(name)) return true;
     attributes.set(name, value.toWellFormed());
     return ++count < extractedMax;

@@ -5,7 +5,7 @@ import type { Field, FormatPart, RowFormat, TextChange } from "../plan/filter.ts
 /** A row whose message and attributes are replaced by texts. */
 export interface FormattedRow {
   message: string;
-  attributes: Map<string, string>;
+  readonly attributes: { set(key: string, text: string): void; delete(key: string): void };
 }
 
 /** Compiles formats to a function that writes them into a row; `textOf` reads its fields. */

@@ -1,7 +1,5 @@
 /** Runs a query's steps row by row, from the first extraction on: extracted attributes differ from row to row. */
 
-import type { ChunkView } from "../chunk/chunk-view.ts";
-import { columnText } from "../column/column.ts";
 import type { Extract as ExtractAttributes } from "../extract/extraction.ts";
 import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
 import type { Field, Filter, RowFormat, Step } from "../plan/filter.ts";
@@ -9,20 +7,7 @@ import { templateIdOf } from "../template/template-id.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { compileRowTest } from "./predicate.ts";
 import { compileFormats } from "./row-format.ts";
-import { formatTime } from "./selection.ts";
-
-/** A row and the attributes that the steps have given it so far. */
-export interface RowState {
-  arrival: number;
-  /** Whole milliseconds since the epoch, in decimal. */
-  time: string;
-  level: string;
-  message: string;
-  /** As stored. */
-  stored: Map<string, string>;
-  /** Stored and extracted so far. */
-  attributes: Map<string, string>;
-}
+import type { RowState } from "./row-state.ts";
 
 /** Runs the steps on a row; returns whether it passes. */
 export type RowSteps = (row: RowState) => boolean;
@@ -51,7 +36,7 @@ function compileRowStep(step: Step): RowSteps {
 
 function toExtractionStep(extract: ExtractAttributes): RowSteps {
   return (row) => {
-    applyExtractor(extract, row.message, row.stored, row.attributes);
+    applyExtractor(extract, row.message, row.attributes);
     return true;
   };
 }
@@ -99,19 +84,4 @@ export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: S
   const leading = first < 0 ? steps : steps.slice(0, first);
   const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
   return { filters, rest: first < 0 ? [] : steps.slice(first) };
-}
-
-/** Reads a row as it is stored. */
-export function readRowState(view: ChunkView, row: number): RowState {
-  const stored = new Map(view.attributes(row));
-  return {
-    get arrival() {
-      return view.arrival[row]!;
-    },
-    time: formatTime(view.day, view.timeNs[row]!),
-    level: columnText(view.column({ kind: "level" }), row) ?? "",
-    message: columnText(view.column({ kind: "message" }), row) ?? "",
-    stored,
-    attributes: new Map(stored),
-  };
 }

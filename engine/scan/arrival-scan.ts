@@ -8,7 +8,8 @@ import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask, ScanAnswer } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
 import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
@@ -19,6 +20,7 @@ import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
+import { finishRow } from "./first-rows.ts";
 import type { FoundRows } from "./found-rows.ts";
 import { gatherRows } from "./found-rows.ts";
 
@@ -145,8 +147,9 @@ function offer(row: number, { ref, view, reading }: ChunkSelectionScan): void {
   const { first, rest } = reading;
   const arrival = view.arrival[row]!;
   if (!first.admits(arrival)) return;
-  const made = rest === undefined ? undefined : readRowState(view, row);
-  if (made !== undefined && rest?.(made) !== true) return;
+  const state = rest === undefined ? undefined : new RowState(view, row);
+  if (state !== undefined && rest?.(state) !== true) return;
+  const made = state === undefined ? undefined : finishRow(state);
   first.add({ day: view.day, timeNs: view.timeNs[row]!, arrival, ref, row, made });
 }
 

@@ -4,7 +4,8 @@ import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { dayStartNs } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
@@ -50,7 +51,7 @@ function readView(task: ReadTask, view: ChunkView): ReadAnswer {
   const passes = compileRowSteps(rest);
   const start = dayStartNs(view.day);
   for (const row of matchingRows(task, view, filters)) {
-    const state = readRowState(view, row);
+    const state = new RowState(view, row);
     if (!passes(state)) continue;
     draft.times.push(start + BigInt(view.timeNs[row]!));
     draft.level.push(state.level);

@@ -7,7 +7,8 @@ import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
@@ -136,11 +137,11 @@ async function countExtracted(count: FieldCount, matched: ChunkMatch, passes: Ro
       checkControl(task.control);
       await yieldThread();
     }
-    const state = readRowState(matched.view, row);
+    const state = new RowState(matched.view, row);
     if (!passes(state)) continue;
     answer.rows++;
     if (state.level !== "") answer.levels++;
-    for (const key of state.attributes.keys()) addKey(count, key, 1);
+    for (const [key] of state.attributes) addKey(count, key, 1);
   }
 }
 

@@ -6,7 +6,8 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
 import { beginStatistics, compileConditions } from "../filter/condition-counter.ts";
-import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
 import { timeInDay } from "../model/day.ts";
@@ -28,7 +29,7 @@ import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts
 import type { CountTexts } from "../summary/template-counts.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { FirstRows } from "./first-rows.ts";
+import { FirstRows, finishRow } from "./first-rows.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
 
 /** Asks for the first matching rows of some chunks, which stand in about the order of their rows. */
@@ -209,8 +210,9 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
     const timeNs = view.timeNs[row]!;
     if (!first.admits(view.day, timeNs)) return;
     if (!isBehind(row)) continue;
-    const made = extract === undefined ? undefined : readRowState(view, row);
-    if (made !== undefined && extract?.(made) !== true) continue;
+    const state = extract === undefined ? undefined : new RowState(view, row);
+    if (state !== undefined && extract?.(state) !== true) continue;
+    const made = state === undefined ? undefined : finishRow(state);
     first.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, made });
   }
 }

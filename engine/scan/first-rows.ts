@@ -1,11 +1,17 @@
 /** Collects the first rows of an order, up to a limit. */
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import type { RowState } from "../filter/row-state.ts";
 import type { RowOrder } from "../plan/row-query.ts";
 
 /** A row behind steps that extract or format: its attributes are the stored and the extracted ones. */
 interface MadeRow {
   message: string;
   attributes: ReadonlyMap<string, string>;
+}
+
+/** Reads what steps have made of a row, so that the view of its chunk may be closed. */
+export function finishRow({ message, attributes }: RowState): MadeRow {
+  return { message, attributes: new Map(attributes) };
 }
 
 /** A row that may be among the first, not read yet. */

@@ -9,14 +9,8 @@ import { columnText } from "../column/column.ts";
 import { canGroupByCodes } from "../column/dictionary.ts";
 import { Failure } from "../failure.ts";
 import { selectPassingRows } from "../filter/matching-rows.ts";
-import {
-  compileRowSteps,
-  fieldTextOf,
-  type RowState,
-  type RowSteps,
-  readRowState,
-  splitSteps,
-} from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, fieldTextOf, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { blockRows } from "../limits.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { Filter, Step } from "../plan/filter.ts";
@@ -198,7 +192,7 @@ async function readExtracted(
   const arrivals: number[] = [];
   for (const [i, place] of list.entries()) {
     if (i % blockRows === 0) await yieldTurn();
-    const state = readRowState(view, match.from + place);
+    const state = new RowState(view, match.from + place);
     if (!passes(state)) continue;
     times.push(offset + view.timeNs[match.from + place]!);
     if (withArrivals) arrivals.push(state.arrival);
@@ -237,14 +231,14 @@ class RowCondition {
       if (!hasBit(selection, place)) continue;
       if (this.#extraction !== undefined) {
         if (i % blockRows === 0) await yieldTurn();
-        if (!this.#extraction(readRowState(view, from + place))) continue;
+        if (!this.#extraction(new RowState(view, from + place))) continue;
       }
       passed[i] = 1;
     }
   }
 
   addRow(row: RowState): void {
-    this.#single.push(this.#passes({ ...row, attributes: new Map(row.attributes) }) ? 1 : 0);
+    this.#single.push(this.#passes(row.copy()) ? 1 : 0);
   }
 
   finish(): Uint8Array {

@@ -5,7 +5,8 @@ import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
+import { RowState } from "../filter/row-state.ts";
+import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax, countedValuesMax } from "../limits.ts";
 import type { Field } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
@@ -134,7 +135,7 @@ async function countExtracted(count: ValueCount, matched: ChunkMatch, passes: Ro
       checkControl(task.control);
       await yieldThread();
     }
-    const state = readRowState(view, row);
+    const state = new RowState(view, row);
     if (!passes(state)) continue;
     count.rows++;
     addRows(count, { kind: "level" }, toLabel({ kind: "level" }, state.level), 1);
