@@ -2,8 +2,8 @@
 
 import { RowProblem } from "../../ingest/json/json-row.ts";
 import { isLoggerRow, type LogFieldNames } from "../../ingest/loggers/field-names.ts";
-import { describeLoggerRow } from "../../ingest/loggers/logger-row.ts";
-import { readTextLine } from "../../ingest/loggers/text-line.ts";
+import { describeLoggerRow, readLoggerFields } from "../../ingest/loggers/logger-row.ts";
+import { readTextLine, type TextLine } from "../../ingest/loggers/text-line.ts";
 
 /** A message that goes on over more lines than this becomes several rows. */
 const continuationLinesMax = 500;
@@ -21,13 +21,8 @@ interface Recognition {
   onForm: (form: string) => void;
 }
 
-interface TextRow {
-  timeNs: bigint | undefined;
-  level: string;
-  message: string;
-  attributes: Record<string, string>;
+interface TextRow extends TextLine {
   lines: number;
-  isPartial: boolean;
 }
 
 /**
@@ -116,6 +111,37 @@ function isJsonObject(line: string): boolean {
   }
 }
 
+/**
+ * The row of a logger that is the message of a CRI line, with the stream and, where it has none, the time of the line.
+ * Undefined where the message is none, or its time cannot be read.
+ */
+function rowOfLogger({ message, attributes: { stream }, timeNs }: TextLine): string | undefined {
+  if (!isJsonObject(message)) return undefined;
+  const json = JSON.parse(message) as Record<string, unknown>;
+  const head: Record<string, string> = "stream" in json ? {} : { stream: stream! };
+  try {
+    if (!isLoggerRow(json)) return undefined;
+    const own = readLoggerFields(json, {}, () => undefined);
+    if (own.timeNs === undefined && timeNs !== undefined) {
+      if ("time" in json) return undefined;
+      head.time = formatNanos(timeNs);
+    }
+  } catch (problem) {
+    if (problem instanceof RowProblem) return undefined;
+    throw problem;
+  }
+  // Numbers stay as they are written.
+  const inner = message.trim().slice(1);
+  const members = JSON.stringify(head).slice(0, -1);
+  return Object.keys(head).length === 0 ? message.trim() : `${members},${inner}`;
+}
+
+/** A time in RFC 3339, with its nanoseconds. */
+function formatNanos(timeNs: bigint): string {
+  const seconds = new Date(Number(timeNs / 1_000_000n)).toISOString().slice(0, 19);
+  return `${seconds}.${String(timeNs % 1_000_000_000n).padStart(9, "0")}Z`;
+}
+
 /** Joins the lines of one message, such as those of a stack trace or of CRI's partial entries, and writes it as a row. */
 class LineJoiner {
   readonly #onText: (description: string) => void;
@@ -151,8 +177,7 @@ class LineJoiner {
       return;
     }
     this.flush();
-    const { timeNs, level, message, attributes, isPartial } = read;
-    this.#pending = { timeNs, level, message, attributes, isPartial, lines: 1 };
+    this.#pending = { ...read, lines: 1 };
   }
 
   flush(): void {
@@ -160,7 +185,8 @@ class LineJoiner {
     if (row === undefined) return;
     const { timeNs, level: log_level, message, attributes } = row;
     const time = timeNs === undefined ? {} : { timeUnixNano: String(timeNs) };
-    this.#written += `${JSON.stringify({ ...time, log_level, message, attributes })}\n`;
+    const own = row.form === "CRI" ? rowOfLogger(row) : undefined;
+    this.#written += `${own ?? JSON.stringify({ ...time, log_level, message, attributes })}\n`;
     this.#pending = undefined;
   }
 

@@ -39,6 +39,31 @@ test("partial lines of CRI are joined", async () => {
   });
 });
 
+test("the row of a logger in a line of CRI is one", async () => {
+  const head = "2024-01-01T00:00:00.000000001Z";
+  const text = [
+    `${head} stdout F {"level":30,"time":1704067201000,"msg":"up","big":12345678901234567890}`,
+    `${head} stderr P {"level":"warn","msg":"half `,
+    `${head} stderr F a line"}`,
+    `${head} stdout F {"not":"of a logger"}`,
+    `${head} stdout F {"level":"info","time":"no time","msg":"x"}`,
+    `${head} stdout F {} and more`,
+  ].join("\n");
+  const { form, rows } = await read(text);
+  expect(form).toBe("CRI");
+  const plain = (message: string) => ({
+    timeUnixNano: nanos("2024-01-01T00:00:00Z").replace(/0$/, "1"),
+    message,
+  });
+  expect(rows).toMatchObject([
+    { stream: "stdout", level: 30, time: 1704067201000, msg: "up" },
+    { stream: "stderr", time: head, level: "warn", msg: "half a line" },
+    plain('{"not":"of a logger"}'),
+    plain('{"level":"info","time":"no time","msg":"x"}'),
+    plain("{} and more"),
+  ]);
+});
+
 test("a stack trace belongs to its message", async () => {
   const trace = "2024-01-01 00:00:00,123 ERROR [main] boom\n\tat a.b(C.java:1)\nCaused by: x";
   const { rows } = await read(`${trace}\n2024-01-01 00:00:01,123 [main] WARN next\n`);
