@@ -1,11 +1,13 @@
 /** What the ingestion routes of all protocols share: permission, deadline, and the headers that describe a batch. */
 
 import * as z from "zod";
-import type { Input } from "../api/define-route.ts";
+import { encodingOf } from "../api/content-encoding.ts";
+import { defineRoute, type Input, raw } from "../api/define-route.ts";
+import { Reply, type Route } from "../api/route.ts";
 import { describeValue } from "../text/quote.ts";
 import { Refusal } from "../throttle/refusal.ts";
-import type { IntakeBody } from "./intake.ts";
-import { idempotencyKeyLengthMax } from "./limits.ts";
+import type { Intake, IntakeBody } from "./intake.ts";
+import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "./limits.ts";
 
 const keyLength = {
   error: ({ input }: { input?: unknown }) =>
@@ -46,4 +48,44 @@ function parseSwitch(text: string | null): boolean | undefined {
   if (["", "true", "1"].includes(text)) return true;
   if (["false", "0"].includes(text)) return false;
   throw new Refusal(400, `flatten-json must be true or false, got ${describeValue(text)}`);
+}
+
+/** Bodies of a protocol whose senders do not send a part of a body again. */
+export interface WholeBody extends Pick<IntakeBody, "signal" | "format"> {
+  path: string;
+  /** "" stands for none. */
+  contentTypes: readonly string[];
+  /** One thing of a body, as errors name it. */
+  thing: string;
+}
+
+/** A route that answers 202 without a text, and errors as plain text. */
+export function wholeBodyRoute(intake: Intake, { path, contentTypes, thing, ...body }: WholeBody): Route {
+  return defineRoute({
+    ...batchRoute,
+    method: "POST",
+    path,
+    body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
+    errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
+    handle: async (input) => {
+      await takeWhole(intake, input, body, thing);
+      return new Reply({ status: 202, body: "" });
+    },
+  });
+}
+
+/** Throws Refusal 400 where some of a body was refused, even where the rest was stored. */
+export async function takeWhole(
+  intake: Intake,
+  input: BatchInput,
+  body: Pick<IntakeBody, "signal" | "format" | "parameters">,
+  thing: string,
+): Promise<void> {
+  const encoding = encodingOf(input.request.headers);
+  const taken = await intake.take({ ...body, encoding, ...toIntakeBody(input) });
+  const { accepted, refused, dropped = 0, errors } = taken;
+  const [first] = errors;
+  if (first === undefined) return;
+  const things = `${refused} of ${accepted + dropped + refused} ${thing}s were refused`;
+  throw new Refusal(400, `${things}; ${thing} ${first.line}: ${first.reason}`);
 }

@@ -1,10 +1,8 @@
 /** Datadog's log intake (https://docs.datadoghq.com/api/latest/logs/#send-logs), and the older address of it. */
 
-import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { type ErrorBody, jsonReply, type Reply, type Route } from "../../api/route.ts";
-import { Refusal } from "../../throttle/refusal.ts";
-import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
+import { type BatchInput, batchRoute, takeWhole } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
 import { sharedFields } from "./decode.ts";
@@ -27,27 +25,14 @@ export function datadogRoutes(intake: Intake): Route[] {
   );
 }
 
-/** Answers 400 for refused logs even where others were stored; agents do not send such a body again. */
 async function takeLogs(intake: Intake, status: number, input: BatchInput): Promise<Reply> {
   const { headers, query } = input.request;
   const isText = (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(textType);
   const given = sharedFields.map((name) => [name, query.get(name) ?? ""] as const);
-  const {
-    accepted,
-    refused,
-    dropped = 0,
-    errors,
-  } = await intake.take({
-    signal: "logs",
-    format: isText ? "datadog text" : "datadog",
-    encoding: encodingOf(headers),
-    ...toIntakeBody(input),
-    parameters: Object.fromEntries(given.filter(([, text]) => text !== "")),
-  });
-  const [first] = errors;
-  if (first === undefined) return jsonReply({}, status);
-  const logs = `${refused} of ${accepted + dropped + refused} logs were refused`;
-  throw new Refusal(400, `${logs}; log ${first.line}: ${first.reason}`);
+  const parameters = Object.fromEntries(given.filter(([, text]) => text !== ""));
+  const body = { signal: "logs", format: isText ? "datadog text" : "datadog", parameters } as const;
+  await takeWhole(intake, input, body, "log");
+  return jsonReply({}, status);
 }
 
 function errorBody({ status, message }: { status: number; message: string }): ErrorBody {
