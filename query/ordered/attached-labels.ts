@@ -1,6 +1,8 @@
 /** Reads the texts of the labels that stages over several rows give the rows found. */
 
 import type { AttachedAttribute, ColumnRead, Field } from "../../engine/index.ts";
+import { fillInTurns } from "../time/in-turns.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { numbersOf, type OrderedCompilation } from "./compilation.ts";
 import type { FieldSource, LabelSource, OrderedRows } from "./label-source.ts";
 import { isColumnField, type TableRequest } from "./row-table.ts";
@@ -34,16 +36,20 @@ export async function attachLabels(
     fields === undefined || fields.some((field) => field.kind === "attribute" && field.key === label);
   const given = [...compiled.sources.given].filter(([label]) => isRead(label));
   const { arrivals } = found.table;
-  const rows = found.rows.slice().sort((a, b) => arrivals[a]! - arrivals[b]!);
+  if (given.length === 0) return { arrivals: new Float64Array(0), attributes: [] };
+  const { work } = reader;
+  const rows = await sortInTurns(found.rows, (a, b) => arrivals[a]! - arrivals[b]!, work);
   const attributes: AttachedAttribute[] = [];
   const stored = Map.groupBy(given.filter(isStored), ([, { table }]) => table);
   for (const [label, source] of given) {
-    if (!isStored([label, source])) attributes.push(attachNumbers(label, source, rows, ordered));
+    if (!isStored([label, source]))
+      attributes.push(await attachNumbers(reader, label, source, rows, ordered));
   }
   for (const [table, labels] of stored) {
     attributes.push(...(await attachTexts(reader, table, labels, rows, ordered)));
   }
-  return { arrivals: Float64Array.from(rows, (row) => arrivals[row]!), attributes };
+  const own = await fillInTurns(new Float64Array(rows.length), (i) => arrivals[rows[i]!]!, work);
+  return { arrivals: own, attributes };
 }
 
 function isStored(label: [string, LabelSource]): label is StoredLabel {
@@ -51,25 +57,26 @@ function isStored(label: [string, LabelSource]): label is StoredLabel {
   return source.kind === "field" && isColumnField(source.field);
 }
 
-function attachNumbers(
+async function attachNumbers(
+  { work }: TableReader,
   key: string,
   source: LabelSource,
   rows: Uint32Array,
   { found }: FoundOrdered,
-): AttachedAttribute {
+): Promise<AttachedAttribute> {
   const numberOf = numbersOf(source, found);
   const codeOf = new Map<number, number>([[Number.NaN, 0]]);
   const values = [""];
-  const codes = Uint32Array.from(rows, (row) => {
-    const number = numberOf(row);
+  const codeAt = (i: number) => {
+    const number = numberOf(rows[i]!);
     let code = codeOf.get(number);
     if (code === undefined) {
       code = values.push(String(number)) - 1;
       codeOf.set(number, code);
     }
     return code;
-  });
-  return { key, codes, values };
+  };
+  return { key, codes: await fillInTurns(new Uint32Array(rows.length), codeAt, work), values };
 }
 
 /** Reads the texts of labels that are stored with rows of one table: of those rows alone that rows found refer to. */
@@ -86,23 +93,50 @@ async function attachTexts(
     const place = placesOf[label] === undefined ? row : placesOf[label][row]!;
     return place < 0 ? -1 : arrivals[place]!;
   };
-  const wanted = new Set<number>();
-  for (const label of labels.keys()) for (const row of rows) wanted.add(numberOf(label, row));
-  wanted.delete(-1);
-  const numbers = Float64Array.from(wanted).sort();
+  const { work } = reader;
+  const wanted = new Float64Array(rows.length * labels.length);
+  const wantedAt = (i: number) => numberOf(i % labels.length, rows[Math.floor(i / labels.length)]!);
+  const sorted = await sortInTurns(await fillInTurns(wanted, wantedAt, work), (a, b) => a - b, work);
+  const numbers = sorted.filter((number, i) => number >= 0 && number !== sorted[i - 1]);
   const read = await reader.read({
     ...{ signal: request.signal, ...range, withArrivals: true, rowsMax: numbers.length },
     steps: [{ kind: "filter", filter: { kind: "arrived", numbers } }, ...request.steps],
     columns: labels.map(([, { field }]): ColumnRead => ({ field, as: "text" })),
   });
-  const placeOf = new Map(Array.from(read.arrivals, (arrival, i) => [arrival, i]));
-  return labels.map(([key], label) => {
+  const places = await fillInTurns(new Uint32Array(read.rows), (i) => i, work);
+  const byArrival = await sortInTurns(places, (a, b) => read.arrivals[a]! - read.arrivals[b]!, work);
+  const placeOf = new Int32Array(numbers.length).fill(-1);
+  let next = 0;
+  await fillInTurns(
+    placeOf,
+    (i) => (read.arrivals[byArrival[next]!] === numbers[i] ? byArrival[next++]! : -1),
+    work,
+  );
+  const attached: AttachedAttribute[] = [];
+  for (const [label, [key]] of labels.entries()) {
     const column = read.columns[label]!;
     if (column.as !== "text") throw new Error("not a column of texts");
-    const codes = Uint32Array.from(rows, (row) => {
-      const place = placeOf.get(numberOf(label, row));
-      return place === undefined ? 0 : column.codes[place]!;
+    const codeAt = (i: number) => {
+      const number = numberOf(label, rows[i]!);
+      const place = number < 0 ? -1 : placeOf[lowerBound(numbers, number)]!;
+      return place < 0 ? 0 : column.codes[place]!;
+    };
+    attached.push({
+      key,
+      codes: await fillInTurns(new Uint32Array(rows.length), codeAt, work),
+      values: column.values,
     });
-    return { key, codes, values: column.values };
-  });
+  }
+  return attached;
+}
+
+/** The index of the first number that is at least `least`. */
+function lowerBound(ascending: Float64Array, least: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

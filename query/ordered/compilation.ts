@@ -11,6 +11,7 @@ import {
   type SequenceStep,
 } from "../plan/ordered/ordered-step.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { fillInTurns, filterInTurns } from "../time/in-turns.ts";
 import {
   findEnds,
   findNeighbours,
@@ -120,9 +121,11 @@ export class OrderedCompilation {
       rows.rows = found.rows;
       const { table } = rows;
       rows.numbers[length] = await distancesTo(found.begins, rows, work);
-      rows.numbers[start] = Float64Array.from(found.begins, (begin) =>
-        begin < 0 ? Number.NaN : table.timeMsOf(begin),
-      );
+      const startOf = (row: number) => {
+        const begin = found.begins[row]!;
+        return begin < 0 ? Number.NaN : table.timeMsOf(begin);
+      };
+      rows.numbers[start] = await fillInTurns(new Float64Array(table.rows), startOf, work);
     };
   }
 
@@ -137,7 +140,7 @@ export class OrderedCompilation {
           op === "first" || op === "last"
             ? await findEnds(grouped, op, withinNs, work)
             : await findNeighbours(grouped, step, work);
-        operation(rows, found);
+        await operation(rows, found, work);
       };
     }
     const numbers = this.#numbers++;
@@ -160,21 +163,24 @@ export class OrderedCompilation {
     source: LabelSource,
     label: string,
     ref: number,
-  ): (rows: OrderedRows, found: Int32Array) => void {
+  ): (rows: OrderedRows, found: Int32Array, work: WorkDeadline) => Promise<void> {
     if (source.kind === "field" && isColumnField(source.field)) {
       this.sources.assign(label, { ...source, ref });
       const { ref: inner } = source;
-      return (rows, found) => {
-        const places = inner === undefined ? undefined : rows.refs[inner]!;
-        rows.refs[ref] =
-          places === undefined ? found : found.map((other) => (other < 0 ? -1 : places[other]!));
+      return async (rows, found, work) => {
+        rows.refs[ref] = found;
+        if (inner === undefined) return;
+        const places = rows.refs[inner]!;
+        const placeOf = (row: number) => (found[row]! < 0 ? -1 : places[found[row]!]!);
+        rows.refs[ref] = await fillInTurns(new Int32Array(found.length), placeOf, work);
       };
     }
     const numbers = this.#numbers++;
     this.sources.assign(label, { kind: "number", numbers });
-    return (rows, found) => {
+    return async (rows, found, work) => {
       const numberOf = numbersOf(source, rows);
-      rows.numbers[numbers] = Float64Array.from(found, (other) => (other < 0 ? Number.NaN : numberOf(other)));
+      const numberAt = (row: number) => (found[row]! < 0 ? Number.NaN : numberOf(found[row]!));
+      rows.numbers[numbers] = await fillInTurns(new Float64Array(found.length), numberAt, work);
     };
   }
 
@@ -198,7 +204,7 @@ export class OrderedCompilation {
       );
       rows.refs[ref] = found;
       const wanted = step.isUnless ? -1 : 0;
-      rows.rows = rows.rows.filter((row) => Math.min(found[row]!, 0) === wanted);
+      rows.rows = await filterInTurns(rows.rows, (row) => Math.min(found[row]!, 0) === wanted, work);
     };
   }
 }
@@ -224,25 +230,9 @@ async function distancesTo(
   { table: { timeNs } }: OrderedRows,
   work: WorkDeadline,
 ): Promise<Float64Array> {
-  const distances = new Float64Array(others.length);
-  for (let row = 0; row < others.length; row++) {
-    if (row % 1024 === 0 && work.isTurnOver(64)) await work.yield();
+  const distanceOf = (row: number) => {
     const other = others[row]!;
-    distances[row] = other < 0 ? Number.NaN : Math.abs(timeNs[row]! - timeNs[other]!) / 1e6;
-  }
-  return distances;
-}
-
-async function filterInTurns(
-  rows: Uint32Array,
-  passes: (row: number) => boolean,
-  work: WorkDeadline,
-): Promise<Uint32Array> {
-  const kept = new Uint32Array(rows.length);
-  let count = 0;
-  for (let i = 0; i < rows.length; i++) {
-    if (i % 1024 === 0 && work.isTurnOver(64)) await work.yield();
-    if (passes(rows[i]!)) kept[count++] = rows[i]!;
-  }
-  return kept.slice(0, count);
+    return other < 0 ? Number.NaN : Math.abs(timeNs[row]! - timeNs[other]!) / 1e6;
+  };
+  return fillInTurns(new Float64Array(others.length), distanceOf, work);
 }

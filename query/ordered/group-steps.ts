@@ -2,6 +2,7 @@
 
 import type { AssignStep, KeepStep, SequenceStep } from "../plan/ordered/ordered-step.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { filterInTurns } from "../time/in-turns.ts";
 import { noCode } from "./key-codes.ts";
 import type { RowTable } from "./row-table.ts";
 
@@ -107,7 +108,7 @@ export async function keepEnds(
     isKept[i] = isSeen[code] === 0 ? 1 : 0;
     isSeen[code] = 1;
   });
-  return grouped.rows.filter((_, i) => isKept[i] === 1);
+  return filterInTurns(grouped.rows, (_, i) => isKept[i] === 1, work);
 }
 
 /** What ends a sequence, and how long ago the sequence began. */
@@ -166,7 +167,7 @@ export async function findSequences(
     if (first.isForbiddenBefore?.(row) === true) forbiddenNs[code] = atNs;
   });
   if (behind !== undefined) await dropFollowed(grouped, begins, behind, withinNs, work);
-  return { rows: grouped.rows.filter((row) => begins[row]! >= 0), begins };
+  return { rows: await filterInTurns(grouped.rows, (row) => begins[row]! >= 0, work), begins };
 }
 
 function wantedSteps(of: SequenceStep["of"], tests: StepTests): WantedStep[] {

@@ -1,6 +1,7 @@
 /** Finds for each row the first row of another table with the same texts of some labels. */
 
 import type { WorkDeadline } from "../time/deadline.ts";
+import { fillInTurns } from "../time/in-turns.ts";
 import { KeyCodes, type KeyPart, noCode } from "./key-codes.ts";
 import type { RowTable } from "./row-table.ts";
 
@@ -35,7 +36,7 @@ export async function findJoinedRows(
   work: WorkDeadline,
 ): Promise<Int32Array> {
   const keys = new KeyCodes();
-  const all = Uint32Array.from(other.table.timeNs, (_, i) => i);
+  const all = await fillInTurns(new Uint32Array(other.table.rows), (i) => i, work);
   const otherParts = other.hashes.map(({ low, high }): KeyPart => {
     return { low: (row) => low[row]!, high: (row) => high[row]! };
   });
@@ -62,11 +63,11 @@ export async function findJoinedRows(
 
 function groupByCode(codes: Int32Array, count: number): RowsByCode {
   const offsets = new Uint32Array(count + 1);
-  for (const code of codes) if (code !== noCode) offsets[code + 1]!++;
+  for (let row = 0; row < codes.length; row++) if (codes[row] !== noCode) offsets[codes[row]! + 1]!++;
   for (let code = 0; code < count; code++) offsets[code + 1] = offsets[code]! + offsets[code + 1]!;
   const next = offsets.slice();
   const rows = new Uint32Array(offsets[count]!);
-  for (const [row, code] of codes.entries()) if (code !== noCode) rows[next[code]!++] = row;
+  for (let row = 0; row < codes.length; row++) if (codes[row] !== noCode) rows[next[codes[row]!]!++] = row;
   return { offsets, rows };
 }
 

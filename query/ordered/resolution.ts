@@ -10,6 +10,8 @@ import type {
   Step,
 } from "../../engine/index.ts";
 import { isOrderedStep, type PlanStep, reachOf } from "../plan/ordered/ordered-step.ts";
+import { fillInTurns, filterInTurns } from "../time/in-turns.ts";
+import { sortInTurns } from "../time/sort-in-turns.ts";
 import { attachLabels, type FoundOrdered } from "./attached-labels.ts";
 import { OrderedCompilation } from "./compilation.ts";
 import type { OrderedRows } from "./label-source.ts";
@@ -75,12 +77,17 @@ async function resolveWith(
   const range = { fromNs: maxOf(fromNs - BigInt(back), 0n), toNs: toNs + BigInt(ahead) };
   const tables = await readTables(reader, compiled, range);
   const table = tables.get(compiled.table)!;
-  const found: OrderedRows = {
-    ...{ table, tables, refs: [], numbers: [] },
-    rows: Uint32Array.from(table.timeNs, (_, i) => i),
-  };
-  for (const operate of compiled.operations) await operate(found, reader.work);
-  found.rows = keepRange(found, Number(fromNs - range.fromNs), Number(toNs - range.fromNs));
+  const { work } = reader;
+  const rows = await fillInTurns(new Uint32Array(table.rows), (i) => i, work);
+  const found: OrderedRows = { table, tables, rows, refs: [], numbers: [] };
+  for (const operate of compiled.operations) await operate(found, work);
+  const [firstNs, endNs] = [Number(fromNs - range.fromNs), Number(toNs - range.fromNs)];
+  const { timeNs } = table;
+  found.rows = await filterInTurns(
+    found.rows,
+    (row) => timeNs[row]! >= firstNs && timeNs[row]! < endNs,
+    work,
+  );
   if (options.page !== undefined) found.rows = cutPage(found, options.page);
   const fields = options.fields && [...options.fields, ...formats.flatMap(fieldsOfFormat)];
   return [...(await makeSteps(reader, own, { compiled, found, range }, fields)), ...formats];
@@ -119,10 +126,6 @@ function finiteReach(steps: readonly PlanStep[]): { back: number; ahead: number 
 
 function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
-}
-
-function keepRange({ rows, table: { timeNs } }: OrderedRows, fromNs: number, toNs: number): Uint32Array {
-  return rows.filter((row) => timeNs[row]! >= fromNs && timeNs[row]! < toNs);
 }
 
 /** The first rows of an order, and one more, by which it is known that there are more. */
@@ -184,7 +187,9 @@ async function makeSteps(
 ): Promise<Step[]> {
   const { found } = ordered;
   const { arrivals: all } = found.table;
-  const numbers = Float64Array.from(found.rows, (row) => all[row]!).sort();
+  const { work } = reader;
+  const arrived = await fillInTurns(new Float64Array(found.rows.length), (i) => all[found.rows[i]!]!, work);
+  const numbers = await sortInTurns(arrived, (a, b) => a - b, work);
   const extraction = own.filter(({ kind }) => kind !== "filter");
   const attached = await attachLabels(reader, ordered, fields);
   return [

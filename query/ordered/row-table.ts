@@ -1,5 +1,6 @@
 import type { ColumnData, ColumnRead, Field, RowColumns, RowSignal, Step } from "../../engine/index.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
+import { fillInTurns } from "../time/in-turns.ts";
 import { sortInTurns } from "../time/sort-in-turns.ts";
 
 /** What is to be read of rows: gathered while a query is compiled, before anything is read. */
@@ -56,22 +57,26 @@ export class RowTable {
   /** Puts rows in order. */
   static async sort(read: RowColumns, fromNs: bigint, work: WorkDeadline): Promise<RowTable> {
     const { timeNs, arrivals } = read;
-    const places = Uint32Array.from(timeNs, (_, i) => i);
+    const places = await fillInTurns(new Uint32Array(read.rows), (i) => i, work);
     const order = await sortInTurns(
       places,
       (a, b) => timeNs[a]! - timeNs[b]! || arrivals[a]! - arrivals[b]!,
       work,
     );
+    const pick = <A extends Vector>(from: A, into: A) => fillInTurns(into, (i) => from[order[i]!]!, work);
     const columns: ColumnData[] = [];
     for (const column of read.columns) {
-      columns.push(reorder(column, order));
-      if (work.isTurnOver(64)) await work.yield();
+      if (column.as !== "hash") throw new Error("not a column of hashes");
+      const low = await pick(column.low, new Uint32Array(read.rows));
+      columns.push({ as: "hash", low, high: await pick(column.high, new Uint32Array(read.rows)) });
     }
+    const conditions: Uint8Array[] = [];
+    for (const passed of read.conditions) conditions.push(await pick(passed, new Uint8Array(read.rows)));
     return new RowTable(fromNs, {
       rows: read.rows,
-      timeNs: pick(timeNs, order, new Float64Array(order.length)),
-      arrivals: pick(arrivals, order, new Float64Array(order.length)),
-      conditions: read.conditions.map((passed) => pick(passed, order, new Uint8Array(order.length))),
+      timeNs: await pick(timeNs, new Float64Array(read.rows)),
+      arrivals: await pick(arrivals, new Float64Array(read.rows)),
+      conditions,
       columns,
     });
   }
@@ -88,20 +93,7 @@ export class RowTable {
   }
 }
 
-function pick<A extends { [i: number]: number }>(from: A, order: Uint32Array, into: A): A {
-  for (let i = 0; i < order.length; i++) into[i] = from[order[i]!]!;
-  return into;
-}
-
-function reorder(column: ColumnData, order: Uint32Array): ColumnData {
-  if (column.as !== "hash") throw new Error("not a column of hashes");
-  const { low, high } = column;
-  return {
-    as: "hash",
-    low: pick(low, order, new Uint32Array(order.length)),
-    high: pick(high, order, new Uint32Array(order.length)),
-  };
-}
+type Vector = Float64Array | Uint32Array | Uint8Array;
 
 /** True for fields that a column can be read of: all but the time, which every table has. */
 export function isColumnField(field: Field): field is ColumnRead["field"] {
