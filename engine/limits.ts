@@ -207,3 +207,10 @@ export const distinctHashesMax = 65_536;
  * files; a longer one is damaged, and reading it could take all memory.
  */
 export const checkedFileBytesMax = 256 * MiB;
+/** A sample has an increase only where the sample before it is at most this much older: one hour, in nanoseconds. */
+export const increaseAgeNsMax = 3_600_000_000_000;
+/**
+ * Starts of counters that are remembered in shared memory, at 16 bytes each: those of an hour of a cluster whose pods
+ * come and go. Beyond it all are forgotten, and stored once more where they come again.
+ */
+export const knownStartsMax = 524_288;

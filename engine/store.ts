@@ -339,12 +339,13 @@ export class Store {
   }
 
   async #appendBatch(
-    { signal, bytes: frame, rows }: EncodedBatch,
+    { signal, bytes: frame, rows, starts }: EncodedBatch,
     { keyHash, keyUntilMs }: { keyHash?: string; keyUntilMs: number } = { keyUntilMs: 0 },
   ): Promise<{ rows: number }> {
     if (rows === 0 && keyHash === undefined) return { rows: 0 };
     await this.#maintenance.waitForRoom();
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
+    if (starts !== undefined) this.#activeSeries.noteStarts(starts);
     this.#maintenance.nudge();
     for (const listener of this.#arrivalListeners) listener();
     return { rows: record.rows };

@@ -16,6 +16,8 @@ export interface EncodedBatch {
   bytes: Uint8Array;
   /** Rows (samples, for metrics) in the batch. */
   rows: number;
+  /** Hashes of the starts of counters that the samples name; absent where they name none. */
+  starts?: BigInt64Array;
 }
 
 /** One part of a batch: a view of the batch's bytes. */

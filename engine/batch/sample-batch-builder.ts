@@ -2,6 +2,7 @@
 
 import {
   attributeKeyBytesMax,
+  increaseAgeNsMax,
   labelsPerSeriesMax,
   metricNameBytesMax,
   seriesBytesMax,
@@ -12,9 +13,10 @@ import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
 import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
 import { SeriesTable } from "../metrics/series-table.ts";
+import { toMember } from "../metrics/shared-set.ts";
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
-import type { Sample } from "../model/sample.ts";
+import { type Sample, startLeadNs } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { growArray } from "../vector/text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
@@ -59,6 +61,9 @@ export class SampleBatchBuilder {
   /** The day of the newest sample: the next sample is most likely of the same day. */
   #newest: { day: number; samples: SampleColumns } | undefined;
   #rows = 0;
+  /** Hashes of the starts of counters that samples name, and the bytes of the start that is hashed. */
+  readonly #starts = new Set<bigint>();
+  readonly #startBytes = Buffer.alloc(8);
 
   constructor({ census, ...policy }: SampleBatchOptions) {
     this.#census = census;
@@ -122,7 +127,7 @@ export class SampleBatchBuilder {
   }
 
   /** As `add`, for a sample as an object. */
-  addSample({ timeNs, name, type, unit, labels, value }: Sample): string | undefined {
+  addSample({ timeNs, name, type, unit, labels, value, startNs }: Sample): string | undefined {
     const scratch = this.#scratch;
     const series = this.#scratchSeries;
     series.clear();
@@ -144,7 +149,10 @@ export class SampleBatchBuilder {
     if (timeNs < 0n) return this.add(number, -1, 0, value);
     const day = dayOf(timeNs);
     const ns = timeInDay(timeNs, day);
-    return this.add(number, day * daySeconds + Math.floor(ns / 1e9), ns % 1e9, value);
+    const refusal = this.add(number, day * daySeconds + Math.floor(ns / 1e9), ns % 1e9, value);
+    const isCounted = type === "counter" && number >= 0 && refusal === undefined && !Number.isNaN(value);
+    if (startNs !== undefined && isCounted) this.#addStart(number, startNs, timeNs - startNs);
+    return refusal;
   }
 
   /**
@@ -158,7 +166,33 @@ export class SampleBatchBuilder {
         (chunk) => ({ day, chunk }),
       ),
     );
-    return { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
+    const batch: EncodedBatch = { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
+    return this.#starts.size === 0 ? batch : { ...batch, starts: BigInt64Array.from(this.#starts) };
+  }
+
+  /**
+   * Adds the zero with which a counter began, unless it is stored already, or so old that the sample has no increase
+   * since then. Must follow the call of `#addSeries` for the series. The zero counts as no row: nobody sent it.
+   */
+  #addStart(series: number, startNs: bigint, ageNs: bigint): void {
+    if (startNs <= 0n || ageNs < 0n || ageNs >= increaseAgeNsMax) return;
+    const start = this.#hashStart(startNs);
+    if (this.#starts.has(start) || this.#census?.starts.has(start) === true) return;
+    this.#starts.add(start);
+    // The first sample of a counter that began at some time before: it stands for the zero.
+    if (ageNs === 0n) return;
+    const zeroNs = startNs - BigInt(startLeadNs);
+    const day = dayOf(zeroNs);
+    this.#samplesOfDay(day).push(series, timeInDay(zeroNs, day), 0);
+  }
+
+  /** A hash of the series that was added last and a start of it. */
+  #hashStart(startNs: bigint): bigint {
+    const identity = this.#identity;
+    this.#startBytes.writeBigInt64LE(startNs);
+    identity.push(this.#startBytes, 0, 8);
+    const { high, low } = hash64Words(identity.source.bytes, 0, identity.length);
+    return toMember(high, low);
   }
 
   #addSeries(sent: SeriesRanges, sentSource: ByteSource): number {

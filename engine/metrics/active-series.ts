@@ -4,18 +4,23 @@
  * Above the cap new series are refused, while known series are still taken.
  */
 
+import { KnownStarts } from "./known-starts.ts";
+import { addMember, hasMember, makeSharedSet, toMember } from "./shared-set.ts";
+
 /** The shared tables, as they are passed to threads. */
 export interface ActiveSeriesTables {
   /** Cap on active series. */
   seriesMax: number;
   today: ActiveSeriesDay;
   yesterday: ActiveSeriesDay;
+  /** The starts of counters that are stored: a set in shared memory. */
+  starts: BigInt64Array;
 }
 
 interface ActiveSeriesDay {
   /** Days since the epoch. */
   day: number;
-  /** Hash table of fingerprints with open addressing, at most half full; 0: free slot. Shared memory. */
+  /** The fingerprints: a set in shared memory. */
   slots: BigInt64Array;
   /** [0]: fingerprints in the table; [1]: those of them that yesterday's table lacks. Shared memory. */
   counts: Int32Array;
@@ -26,9 +31,12 @@ const dayMs = 86_400_000;
 /** Access to the tables on any thread. */
 export class ActiveSeries {
   readonly #tables: ActiveSeriesTables;
+  /** The starts of counters that are stored. */
+  readonly starts: KnownStarts;
 
   constructor(tables: ActiveSeriesTables) {
     this.#tables = tables;
+    this.starts = new KnownStarts(tables.starts);
   }
 
   /**
@@ -36,17 +44,17 @@ export class ActiveSeries {
    */
   admit(high: number, low: number): string | undefined {
     const { today, yesterday, seriesMax } = this.#tables;
-    const fingerprint = toFingerprint(high, low);
-    if (hasFingerprint(today, fingerprint)) return undefined;
+    const fingerprint = toMember(high, low);
+    if (hasMember(today.slots, fingerprint)) return undefined;
     // A batch that began before midnight keeps using the tables that it has. Either day's table serves, as a series in
     // any of them counts as known.
-    const isKnown = hasFingerprint(yesterday, fingerprint);
+    const isKnown = hasMember(yesterday.slots, fingerprint);
     if (!isKnown && Atomics.add(today.counts, 1, 1) + Atomics.load(yesterday.counts, 0) >= seriesMax) {
       Atomics.sub(today.counts, 1, 1);
       const max = seriesMax.toLocaleString("en");
       return `the series is new, and ${max} series, the most the store takes, were seen today or yesterday`;
     }
-    const added = insertFingerprint(today, fingerprint);
+    const added = addMember(today.slots, fingerprint);
     if (added) Atomics.add(today.counts, 0, 1);
     // Another thread has just added the same series.
     else if (!isKnown) Atomics.sub(today.counts, 1, 1);
@@ -63,19 +71,31 @@ export class ActiveSeries {
 /** Owns the tables of an open store, and changes them at midnight (UTC). */
 export class ActiveSeriesCounter {
   #tables: ActiveSeriesTables;
+  readonly #starts: KnownStarts;
 
   constructor(seriesMax: number, nowMs: number) {
     const day = Math.floor(nowMs / dayMs);
-    this.#tables = { seriesMax, today: emptyDay(day, seriesMax), yesterday: emptyDay(day - 1, seriesMax) };
+    this.#tables = {
+      seriesMax,
+      today: emptyDay(day, seriesMax),
+      yesterday: emptyDay(day - 1, seriesMax),
+      starts: KnownStarts.makeTable(),
+    };
+    this.#starts = new KnownStarts(this.#tables.starts);
+  }
+
+  /** Notes starts that are on disk. */
+  noteStarts(starts: BigInt64Array): void {
+    this.#starts.note(starts);
   }
 
   /** Returns the tables of the day. Callers ask again for each batch. */
   tables(nowMs: number): ActiveSeriesTables {
     const day = Math.floor(nowMs / dayMs);
-    const { seriesMax, today } = this.#tables;
+    const { seriesMax, today, starts } = this.#tables;
     if (day > today.day) {
       const yesterday = today.day === day - 1 ? today : emptyDay(day - 1, seriesMax);
-      this.#tables = { seriesMax, today: emptyDay(day, seriesMax), yesterday };
+      this.#tables = { seriesMax, today: emptyDay(day, seriesMax), yesterday, starts };
     }
     return this.#tables;
   }
@@ -83,39 +103,9 @@ export class ActiveSeriesCounter {
 
 function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
   // Each table may come to hold all active series, and a few more: threads check the cap at the same time.
-  const length = 2 ** Math.ceil(Math.log2(Math.max(64, seriesMax * 2 + 64)));
   return {
     day,
-    slots: new BigInt64Array(new SharedArrayBuffer(length * 8)),
+    slots: makeSharedSet(seriesMax + 32),
     counts: new Int32Array(new SharedArrayBuffer(8)),
   };
-}
-
-/** Joins the halves of a fingerprint. 0 becomes 1, because 0 marks free slots. */
-function toFingerprint(high: number, low: number): bigint {
-  const fingerprint = (BigInt(high | 0) << 32n) | BigInt(low);
-  return fingerprint === 0n ? 1n : fingerprint;
-}
-
-function hasFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
-  const mask = slots.length - 1;
-  for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
-    const found = Atomics.load(slots, slot);
-    if (found === fingerprint) return true;
-    if (found === 0n) return false;
-  }
-}
-
-/** Adds a fingerprint; returns false where it was there already. */
-function insertFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
-  const mask = slots.length - 1;
-  for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
-    const found = Atomics.compareExchange(slots, slot, 0n, fingerprint);
-    if (found === 0n) return true;
-    if (found === fingerprint) return false;
-  }
-}
-
-function firstSlot(fingerprint: bigint, mask: number): number {
-  return Number(BigInt.asUintN(32, fingerprint)) & mask;
 }

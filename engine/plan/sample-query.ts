@@ -70,9 +70,6 @@ export interface SampleAggregateResult extends AggregateResult {
   kinds: SeriesKinds;
 }
 
-/** A sample has an increase only where the sample before it is at most this much older: one hour, in nanoseconds. */
-export const increaseAgeNsMax = 3_600_000_000_000;
-
 /** Whether every series is a group of its own with at most one value in a bucket, so that nothing is merged. */
 export function hasGroupPerSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
   return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";

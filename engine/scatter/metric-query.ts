@@ -7,21 +7,20 @@ import { checkGroups, type GroupCaps, GroupTable, groupCapsOf } from "../aggrega
 import { checkPoints } from "../aggregate/point-table.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
-import { pointsMax } from "../limits.ts";
+import { increaseAgeNsMax, pointsMax } from "../limits.ts";
 import type { ActiveSeriesTables } from "../metrics/active-series.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { AggregatedPoints, Points } from "../plan/aggregation.ts";
 import type { RangeSelection } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import {
-  increaseAgeNsMax,
-  type MetricName,
-  type SampleAggregate,
-  type SampleAggregateResult,
-  type SampleQuery,
-  type SeriesCount,
-  type SeriesLabelsQuery,
+import type {
+  MetricName,
+  SampleAggregate,
+  SampleAggregateResult,
+  SampleQuery,
+  SeriesCount,
+  SeriesLabelsQuery,
 } from "../plan/sample-query.ts";
 import type { SampleAnswer, SampleTask } from "../series/sample-task.ts";
 import type { SeriesCountAnswer, SeriesCountTask } from "../series/series-labels.ts";

@@ -4,8 +4,10 @@
  */
 
 import { floorQuotient } from "../aggregate/bucket-runs.ts";
+import { increaseAgeNsMax } from "../limits.ts";
 import { dayNs, dayStartNs } from "../model/day.ts";
-import { increaseAgeNsMax, type SampleQuery } from "../plan/sample-query.ts";
+import { startLeadNs } from "../model/sample.ts";
+import type { SampleQuery } from "../plan/sample-query.ts";
 
 /**
  * How the samples of a series in a bucket become values.
@@ -209,6 +211,10 @@ export class SeriesFolds {
     }
   }
 
+  /**
+   * A zero that stands `startLeadNs` before the next sample was made of a start time, and that sample is the first of a
+   * counter that began at some time before: the zero does not count.
+   */
   #addIncreases(series: number, { timeNs, values, from, to }: SampleRun): void {
     const grid = this.#grid;
     const countedFrom = this.#countedFrom;
@@ -218,10 +224,14 @@ export class SeriesFolds {
     let count = this.#counts[series]!;
     let lastTime = this.#lastTime[series]!;
     let lastValue = this.#lastValue[series]!;
+    // The zero was in the run before, where nobody knew what follows it.
+    if (lastValue === 0 && from < to && timeNs[from]! - lastTime === startLeadNs)
+      lastTime = Number.NEGATIVE_INFINITY;
     for (let i = from; i < to; i++) {
       const value = values[i]!;
       if (Number.isNaN(value)) continue;
       const time = timeNs[i]!;
+      if (value === 0 && i + 1 < to && timeNs[i + 1]! - time === startLeadNs) continue;
       if (time >= countedFrom) {
         if (!(time < end)) {
           this.#store(series, bucket, sum, count);

@@ -67,7 +67,13 @@ function makePointSamples(
   const attributes = beginRecord(base);
   addAttributes(attributes, point.attributes, "attributes");
   const time = timeOf(point, "timeUnixNano");
-  const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
+  const start = metric.type === "counter" ? timeOf(point, "startTimeUnixNano") : 0n;
+  const shared: Shared = {
+    ...metric,
+    labels: attributes.texts,
+    timeNs: time === 0n ? sink.arrivalNs() : time,
+    ...(start === 0n || time === 0n ? {} : { startNs: start }),
+  };
   const samples = makeSamples(point, shared);
   const isStale = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
   return isStale ? samples.map((sample) => ({ ...sample, value: Number.NaN })) : samples;
@@ -106,7 +112,12 @@ function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
     positive: readRange(point.positive, "positive"),
     negative: readRange(point.negative, "negative"),
   });
-  return makeClassicSamples(shared, buckets, readSum(point));
+  // The bounds change with the scale: a bucket that is new began when the bounds changed.
+  const { startNs, ...withoutStart } = shared;
+  const samples = makeClassicSamples(withoutStart, buckets, readSum(point));
+  if (startNs === undefined) return samples;
+  const bucketName = `${shared.name}_bucket`;
+  return samples.map((sample) => (sample.name === bucketName ? sample : { ...sample, startNs }));
 }
 
 function makeSummarySamples(point: JsonFields, shared: Shared): Sample[] {

@@ -61,21 +61,21 @@ message Histogram { repeated HistogramDataPoint data_points = 1; int32 aggregati
 message ExponentialHistogram { repeated ExponentialDataPoint data_points = 1; int32 aggregation_temporality = 2; }
 message Summary { repeated SummaryDataPoint data_points = 1; }
 message NumberDataPoint {
-  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; uint32 flags = 8;
+  repeated KeyValue attributes = 7; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; uint32 flags = 8;
   oneof value { double as_double = 4; sfixed64 as_int = 6; }
 }
 message HistogramDataPoint {
-  repeated KeyValue attributes = 9; fixed64 time_unix_nano = 3; uint32 flags = 10;
+  repeated KeyValue attributes = 9; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; uint32 flags = 10;
   fixed64 count = 4; optional double sum = 5; repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7;
 }
 message ExponentialDataPoint {
-  repeated KeyValue attributes = 1; fixed64 time_unix_nano = 3; uint32 flags = 10;
+  repeated KeyValue attributes = 1; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; uint32 flags = 10;
   fixed64 count = 4; optional double sum = 5; sint32 scale = 6; fixed64 zero_count = 7; double zero_threshold = 14;
   Buckets positive = 8; Buckets negative = 9;
 }
 message Buckets { sint32 offset = 1; repeated uint64 bucket_counts = 2; }
 message SummaryDataPoint {
-  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; uint32 flags = 8;
+  repeated KeyValue attributes = 7; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; uint32 flags = 8;
   fixed64 count = 4; double sum = 5; repeated ValueAtQuantile quantile_values = 6;
 }
 message ValueAtQuantile { double quantile = 1; double value = 2; }

@@ -127,6 +127,101 @@ describe.each(["json", "protobuf"])("OTLP in %s", (form) => {
     expect(await valuesBy("quantile", `sum(${form}.s) by (quantile)`)).toEqual({ "0.5": 2.5 });
   });
 
+  describe("start times", () => {
+    const timeAt = (minute: number) => `${startMs + minute * 60_000}000000`;
+    const pointAt = (minute: number, begin: number, fields: object) => ({
+      ...{ attributes, timeUnixNano: timeAt(minute), startTimeUnixNano: timeAt(begin) },
+      ...fields,
+    });
+    const sendEach = async (name: string, kind: string, points: readonly object[]) => {
+      // The newest first: what a point shows does not depend on what has arrived before.
+      for (const dataPoint of points.toReversed()) {
+        const data = { aggregationTemporality: 2, isMonotonic: true, dataPoints: [dataPoint] };
+        expect((await sendMetrics(metrics({ name, [kind]: data }), form)).status).toBe(200);
+      }
+    };
+    const increasesOf = async (name: string) => {
+      const [series] = await seriesOf(`sum(increase(${name}))`);
+      return (series?.points ?? [])
+        .filter(([, value]) => value > 0)
+        .map(([ms, value]) => [(ms - startMs) / 60_000, value]);
+    };
+
+    test("a counter begins at 0, and anew where its start is later, though its value is greater", async () => {
+      const counts = [
+        [1, 0, 5],
+        [2, 0, 7],
+        [4, 3, 20],
+        [5, 3, 21],
+      ] as const;
+      await sendEach(
+        `${form}_began`,
+        "sum",
+        counts.map(([minute, begin, asInt]) => pointAt(minute, begin, { asInt: String(asInt) })),
+      );
+      expect(await increasesOf(`${form}_began`)).toEqual([
+        [1, 5],
+        [2, 2],
+        [4, 20],
+        [5, 1],
+      ]);
+    });
+
+    test("a point at its own start is the first of a counter that has counted before", async () => {
+      const points = [pointAt(1, 1, { asInt: "1000" }), pointAt(2, 1, { asInt: "1005" })];
+      await sendEach(`${form}_went_on`, "sum", points);
+      expect(await increasesOf(`${form}_went_on`)).toEqual([[2, 5]]);
+    });
+
+    test("histograms begin anew as a whole; of exponential ones the count and the sum do", async () => {
+      const ofLife = (begin: number, minute: number, low: string, high: string) =>
+        pointAt(minute, begin, {
+          count: String(Number(low) + Number(high)),
+          sum: 2,
+          bucketCounts: [low, high],
+          explicitBounds: [1],
+        });
+      await sendEach(`${form}_spans`, "histogram", [ofLife(0, 1, "2", "1"), ofLife(2, 3, "4", "3")]);
+      const expected = { count: [3, 7], sum: [2, 2], 'bucket{le="1"}': [2, 4], 'bucket{le="+Inf"}': [3, 7] };
+      for (const [what, [first, second]] of Object.entries(expected)) {
+        expect(await increasesOf(`${form}_spans_${what}`)).toEqual([
+          [1, first],
+          [3, second],
+        ]);
+      }
+      const exponential = (begin: number, minute: number, counts: string[]) => {
+        const count = String(counts.reduce((sum, each) => sum + Number(each), 0));
+        return pointAt(minute, begin, {
+          count,
+          sum: 2,
+          scale: 0,
+          positive: { offset: 0, bucketCounts: counts },
+        });
+      };
+      await sendEach(`${form}_sizes`, "exponentialHistogram", [
+        exponential(0, 1, ["2"]),
+        exponential(2, 3, ["3", "4"]),
+      ]);
+      expect(await increasesOf(`${form}_sizes_count`)).toEqual([
+        [1, 2],
+        [3, 7],
+      ]);
+      expect(await increasesOf(`${form}_sizes_bucket{le="2"}`)).toEqual([[3, 1]]);
+    });
+
+    test("gauges, deltas and sums that may fall know no start", async () => {
+      const point = pointAt(1, 0, { asInt: "3" });
+      const list = [
+        { name: `${form}_level`, gauge: { dataPoints: [point] } },
+        { name: `${form}_open`, sum: { aggregationTemporality: 2, dataPoints: [point] } },
+      ];
+      expect((await sendMetrics(metrics(...list), form)).status).toBe(200);
+      for (const { name } of list) {
+        expect((await seriesOf(`min(min_over_time(${name}[10m]))`))[0]!.points[1]![1]).toBe(3);
+      }
+    });
+  });
+
   test("points that cannot be stored are a partial success", async () => {
     const dataPoints = [
       { ...point, asInt: "1" },

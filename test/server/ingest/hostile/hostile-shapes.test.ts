@@ -10,6 +10,10 @@ function decodeLogs(format: BodyFormat, body: string | Uint8Array): DecodedBody 
 }
 
 const noSeries = { day: 0, slots: new BigInt64Array(64), counts: new Int32Array(2) };
+const activeSeries = {
+  ...{ seriesMax: 10, today: noSeries, yesterday: noSeries },
+  starts: new BigInt64Array(64),
+};
 
 // A conversion of the digits alone would take minutes.
 const digits = "7".repeat(10_000_000);
@@ -99,7 +103,7 @@ test.each<[string, Uint8Array, RegExp]>([
 test("influx: a line that is wrong at its first character is left behind", () => {
   const decoded = decodeBody({
     ...makePlainTask(Buffer.from(",\n=\n \n".repeat(100_000))),
-    content: { signal: "metrics", activeSeries: { seriesMax: 10, today: noSeries, yesterday: noSeries } },
+    content: { signal: "metrics", activeSeries },
     format: "influx lines",
     arrivalMs: 1e12,
   });
@@ -137,7 +141,7 @@ test("a histogram of many buckets with many labels is refused before its samples
   const row = { name: "m", type: "histogram", labels, bounds, counts: [...bounds, 1] };
   const decoded = decodeBody({
     ...makePlainTask(Buffer.from(`${JSON.stringify(row)}\n`.repeat(100))),
-    content: { signal: "metrics", activeSeries: { seriesMax: 10, today: noSeries, yesterday: noSeries } },
+    content: { signal: "metrics", activeSeries },
     format: "json lines",
     arrivalMs: 1e12,
   });

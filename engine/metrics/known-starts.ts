@@ -1,0 +1,34 @@
+/**
+ * The starts of counters that are stored already, so that not every sample stores its counter's start again. A start is
+ * known by a hash of its series and time. It is noted once it is on disk: what a batch that failed had would be lost.
+ */
+
+import { knownStartsMax } from "../limits.ts";
+import { addMember, hasMember, makeSharedSet } from "./shared-set.ts";
+
+export class KnownStarts {
+  readonly #slots: BigInt64Array;
+  /** Starts that this instance noted; there is one instance that notes. */
+  #count = 0;
+
+  constructor(slots: BigInt64Array) {
+    this.#slots = slots;
+  }
+
+  static makeTable(): BigInt64Array {
+    return makeSharedSet(knownStartsMax);
+  }
+
+  has(start: bigint): boolean {
+    return hasMember(this.#slots, start);
+  }
+
+  /** Forgets all where there is no room for more: a start that is stored once more changes nothing. */
+  note(starts: BigInt64Array): void {
+    if (this.#count + starts.length > knownStartsMax) {
+      this.#slots.fill(0n);
+      this.#count = 0;
+    }
+    for (const start of starts.subarray(0, knownStartsMax)) if (addMember(this.#slots, start)) this.#count++;
+  }
+}
