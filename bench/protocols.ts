@@ -1,7 +1,7 @@
 /**
- * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s and the server's CPU a row of each protocol, over HTTP on
- * loopback with durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand; and ClickHouse's CPU
- * for the JSON lines.
+ * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s and the server's CPU a row of each protocol, over HTTP (and
+ * of OTLP over gRPC) on loopback with durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand;
+ * and ClickHouse's CPU for the JSON lines.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -11,6 +11,7 @@ import { decodeBody } from "../server/index.ts";
 import { readOperands } from "./command/operands.ts";
 import { projectRoot } from "./paths.ts";
 import { measureClickHouseCpu } from "./protocols/clickhouse-peer.ts";
+import { GrpcSender } from "./protocols/grpc-sender.ts";
 import {
   encode,
   makeOtlpLogs,
@@ -50,12 +51,19 @@ function send({ url, token }: ServerProcess, { path, headers }: Protocol, body: 
   });
 }
 
-async function measure(server: ServerProcess, protocol: Protocol): Promise<void> {
+/** Returns the function that sends a body of the protocol. */
+function openSender(server: ServerProcess, protocol: Protocol, grpc: GrpcSender) {
+  if (protocol.isGrpc === true) return (body: Uint8Array) => grpc.send(protocol.path, body);
+  return (body: Uint8Array) => send(server, protocol, body);
+}
+
+async function measure(server: ServerProcess, protocol: Protocol, grpc: GrpcSender): Promise<void> {
   const all = Array.from({ length: warmBodies + bodies }, (_, body) => protocol.makeBody(body));
   const bytes = all.reduce((sum, { length }) => sum + length, 0) / all.length / rowsPerBody;
   let next = 0;
+  const sendBody = openSender(server, protocol, grpc);
   const sendUpTo = async (end: number): Promise<void> => {
-    while (next < end) await send(server, protocol, all[next++]!);
+    while (next < end) await sendBody(all[next++]!);
   };
   const sendAll = (end: number) => Promise.all(Array.from({ length: connections }, () => sendUpTo(end)));
   await sendAll(warmBodies);
@@ -117,12 +125,14 @@ async function measurePeer(): Promise<void> {
 
 measureDecoding();
 const dir = mkdtempSync(join(tmpdir(), "svc-protocols-"));
-const server = await startServer(dir, projectRoot);
+const server = await startServer(dir, projectRoot, ["--otlp-grpc", "127.0.0.1:0"]);
+const grpc = new GrpcSender(server);
 try {
   for (const protocol of protocols.filter(({ name }) => name.includes(flags.only ?? ""))) {
-    await measure(server, protocol);
+    await measure(server, protocol, grpc);
   }
 } finally {
+  grpc.close();
   agent.destroy();
   await server.stop();
   rmSync(dir, { recursive: true, force: true });

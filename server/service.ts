@@ -47,6 +47,8 @@ export interface ServiceSettings
 export interface Service {
   /** Where it listens, such as `http://127.0.0.1:8080`. */
   url: string;
+  /** Port for OTLP over gRPC; undefined where nothing listens. */
+  grpcPort: number | undefined;
   /** Port of the syslog listener, TCP and UDP; undefined without one. */
   syslogPort: number | undefined;
   /** Port of the listener for GELF, TCP and UDP; undefined without one. */
@@ -91,7 +93,10 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     parts.add(pagePart(settings));
     const signIn = parts.add(signInPart(settings, settings.notify?.publicUrl, storage, control, metrics));
     const { accessRules } = signIn;
-    const http = parts.add(httpPart(settings, { ...control, accessRules }, metrics, () => parts.routes));
+    const notReady = () => storage.store.stats().refusing ?? null;
+    const http = parts.add(
+      httpPart(settings, { ...control, accessRules, metrics, notReady }, () => parts.routes),
+    );
     // Behind `http`, so that they are closed first: tails and polls must end before the sockets wait for open answers.
     const search = parts.add(searchPart(settings, storage, control, metrics));
     parts.add(replayPart(alerts, search));
@@ -104,6 +109,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     await parts.run();
     return {
       url: formatUrl(host, http.port),
+      grpcPort: http.grpcPort,
       syslogPort: syslog.port,
       gelfPort: gelf.port,
       fluentPort: fluent.port,

@@ -8,7 +8,9 @@ export const startMs = Date.now() - 3_600_000;
 
 export interface Protocol {
   name: string;
+  /** Over gRPC that of the method. */
   path: string;
+  isGrpc?: boolean;
   headers: Record<string, string>;
   /** The body with that number, from 0. */
   makeBody(body: number): Uint8Array;
@@ -172,6 +174,17 @@ export const protocols: readonly Protocol[] = [
     name: "OTLP logs, protobuf",
     path: "/v1/logs",
     headers: protobufType,
+    makeBody: (body) =>
+      encode(
+        "Logs",
+        makeOtlpLogs(body, (id) => id),
+      ),
+  },
+  {
+    name: "OTLP logs, gRPC",
+    path: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    isGrpc: true,
+    headers: {},
     makeBody: (body) =>
       encode(
         "Logs",

@@ -11,6 +11,8 @@ const startMsMax = 60_000;
 
 export interface ServerProcess {
   url: string;
+  /** Where it takes OTLP over gRPC; undefined where it does not. */
+  grpcPort: number | undefined;
   /** An admin's token. */
   token: string;
   /** Returns the JSON of the answer. Throws where the status is not 200. */
@@ -27,11 +29,17 @@ export interface ServerProcess {
 }
 
 /**
- * Starts the working copy at `root` on the data folder `dir`. Throws with its standard error where it does not start.
+ * Starts the working copy at `root` on the data folder `dir`, with more flags. Throws with its standard error where it
+ * does not start.
  */
-export async function startServer(dir: string, root: string): Promise<ServerProcess> {
+export async function startServer(
+  dir: string,
+  root: string,
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
   const main = join(root, "server/main.ts");
-  const child = spawn(process.execPath, [main, "serve", "--data", dir, "--listen", "127.0.0.1:0"], {
+  const words = ["serve", "--data", dir, "--listen", "127.0.0.1:0", ...flags];
+  const child = spawn(process.execPath, [main, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   // However this process ends, the server ends with it.
@@ -41,17 +49,25 @@ export async function startServer(dir: string, root: string): Promise<ServerProc
   const errors: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => errors.push(text));
   const timer = setTimeout(() => child.kill(), startMsMax);
+  let printed = "";
   for await (const line of createInterface({ input: child.stdout })) {
-    const url = /^svc listens on (\S+)$/.exec(line)?.[1];
-    if (url === undefined) continue;
+    printed += `${line}\n`;
+    if (!line.startsWith("admin token:")) continue;
     clearTimeout(timer);
     child.stdout.resume();
-    return makeServerProcess(child, url, (await readFile(join(dir, "admin-token"), "utf8")).trim());
+    return makeServerProcess(child, {
+      url: /^svc listens on (\S+)$/m.exec(printed)![1]!,
+      grpcPort: Number(/^OTLP over gRPC: port (\d+)$/m.exec(printed)?.[1]) || undefined,
+      token: (await readFile(join(dir, "admin-token"), "utf8")).trim(),
+    });
   }
   throw new Error(`the server did not start: ${errors.join("").trim()}`);
 }
 
-function makeServerProcess(child: ChildProcess, url: string, token: string): ServerProcess {
+function makeServerProcess(
+  child: ChildProcess,
+  { url, grpcPort, token }: Pick<ServerProcess, "url" | "grpcPort" | "token">,
+): ServerProcess {
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
@@ -59,8 +75,7 @@ function makeServerProcess(child: ChildProcess, url: string, token: string): Ser
     await ended;
   };
   return {
-    url,
-    token,
+    ...{ url, grpcPort, token },
     post: (path, body, agent) => post(`${url}${path}`, token, body, agent),
     get: (path) => get(`${url}${path}`, token),
     readCpuMs: () => readCpuMs(child.pid!),

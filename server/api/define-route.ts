@@ -74,6 +74,7 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
   method: Route["method"];
   path: Path;
   accepts?: Route["accepts"];
+  grpcMethod?: NonNullable<Route["grpcMethod"]>;
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
   /** After this time the signal is aborted and 503 answered; ten seconds where it is absent. */
@@ -124,6 +125,7 @@ export function defineRoute<
     method,
     path,
     ...(definition.accepts === undefined ? {} : { accepts: definition.accepts }),
+    ...(definition.grpcMethod === undefined ? {} : { grpcMethod: definition.grpcMethod }),
     permission,
     deadlineMs,
     body: body === undefined ? null : { bytesMax: body.bytesMax, contentTypes: body.contentTypes },

@@ -100,6 +100,8 @@ export interface Route {
    * or more.
    */
   path: string;
+  /** The method of gRPC that does the same with a protobuf message, such as `package.Service/Method`; absent: none. */
+  grpcMethod?: string;
   /** A media type. The route answers requests whose Accept header names it; those that name none get the other route. */
   accepts?: string;
   /** What the caller must be allowed to do; null: the route is open to all. */

@@ -11,8 +11,22 @@ import { kubernetesFlags, kubernetesSettings } from "./flags/kubernetes-flags.ts
 import { modelFlags, modelSettings } from "./flags/model-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
-import { parseHostPort, parseInteger, parseTime } from "./flags/units.ts";
+import { parseHostPort, parseInteger, parseTime, UsageError } from "./flags/units.ts";
 import { limitStop, waitForStopSignal } from "./stop-signal.ts";
+
+/** The value that switches a listener off. */
+const off = "off";
+function parseGrpcAddress(text: string) {
+  if (text.trim() === off) return off;
+  try {
+    return parseHostPort(text);
+  } catch {
+    throw new UsageError("HOST:PORT such as 127.0.0.1:4317, or off");
+  }
+}
+
+/** Where SDKs send by default. Another program may listen there: then the server goes without. */
+const grpcAddressDefault = { host: "127.0.0.1", port: 4317, isOptional: true };
 
 const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
@@ -73,6 +87,12 @@ const flags = {
   "flatten-json": {
     ...switchFlag,
     help: "makes attributes of log messages that are JSON objects, unless the sender says otherwise",
+  },
+  "otlp-grpc": {
+    placeholder: "HOST:PORT",
+    help: "takes OTLP over gRPC there; off takes none",
+    defaultText: "127.0.0.1:4317, where that is free",
+    parse: takeLast(parseGrpcAddress),
   },
   syslog: {
     placeholder: "HOST:PORT",
@@ -148,6 +168,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryDeadlineMs: settings["query-deadline"],
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
+    grpcAddress: grpcAddressOf(settings["otlp-grpc"]),
     syslogAddress: settings.syslog ?? undefined,
     gelfAddress: settings.gelf ?? undefined,
     fluentAddress: settings.fluent ?? undefined,
@@ -171,12 +192,20 @@ function serviceSettings(settings: Settings<typeof flags>) {
   };
 }
 
+function grpcAddressOf(setting: Settings<typeof flags>["otlp-grpc"]) {
+  if (setting === null) return grpcAddressDefault;
+  return setting === off ? undefined : { ...setting, isOptional: false };
+}
+
 async function printAddress(service: Service, dataDir: string): Promise<void> {
   const made = service.adminToken === "made" ? " (made by this start, readable by its owner alone)" : "";
   const token = (await isReadable(service.adminTokenPath))
     ? `${service.adminTokenPath}${made}`
     : "no file; kept elsewhere";
-  process.stdout.write(`svc listens on ${service.url}\ndata folder: ${dataDir}\nadmin token: ${token}\n`);
+  const grpc = service.grpcPort === undefined ? "" : `OTLP over gRPC: port ${service.grpcPort}\n`;
+  process.stdout.write(
+    `svc listens on ${service.url}\n${grpc}data folder: ${dataDir}\nadmin token: ${token}\n`,
+  );
 }
 
 async function isReadable(path: string): Promise<boolean> {

@@ -43,3 +43,34 @@ export const failuresPerSecondMax = 50;
 export const failuresBurstMax = 1_000;
 /** Shorter answers are not compressed: they fit into one packet as they are. */
 export const compressedBytesMin = 1_400;
+/** Headers of one request. uWebSockets.js takes no more. */
+export const headersMax = 100;
+/** Connections of gRPC. An SDK keeps one, a collector a few. */
+export const grpcConnectionsMax = 1_024;
+/** Calls at once on a connection of gRPC; the client holds back more. Collectors have ten by default. */
+export const grpcStreamsMax = 100;
+/**
+ * Bytes that a client may send on a stream of gRPC before they are read. Each request that waits for room may have them
+ * in memory.
+ */
+export const grpcWindowBytesOfStream = 128 * KiB;
+/** Bytes that a client may send on all streams of a connection before the server has received them. */
+export const grpcWindowBytesOfConnection = 1 * MiB;
+/** Time without a byte of a message of gRPC; then the call is refused. */
+export const grpcBodyIdleMsMax = 10_000;
+/** Time for which what a client of gRPC still sends is discarded after an early refusal. */
+export const grpcRefusalLingerMs = 1_000;
+/** Time for which a call of gRPC waits until its message may be read. Clients of OTLP give up after ten seconds. */
+export const grpcRoomWaitMsMax = 5_000;
+/** How often a call that waits looks whether there is room for its message. */
+export const grpcRoomLookMs = 50;
+/** Time in which a connection of gRPC has to show that it speaks HTTP/2. */
+export const grpcSilentMsMax = 10_000;
+/** Time without a call after which a connection of gRPC is closed; the client opens another one with its next call. */
+export const grpcIdleMsMax = 300_000;
+/** How often connections of gRPC are looked at. */
+export const grpcSweepMs = 2_000;
+/** Pings of a client between two calls. One every ten seconds, the least that gRPC's own servers take, makes 30. */
+export const grpcPingsMax = 100;
+/** Time that clients of gRPC get to close their connections when the server stops, behind the last answer. */
+export const grpcLingerMs = 500;

@@ -1,38 +1,20 @@
-/** Serves requests: admission, bodies, deadlines, routes, answers, and shutdown. */
+/** The HTTP server: listens, and hands each request to the transport. */
 
 import type { AccessRules } from "../access/authentication.ts";
-import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
-import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import type { Route } from "../api/route.ts";
 import type { RefusedRequest } from "../control/audit.ts";
-import type { Counter, Metrics } from "../metrics/metrics.ts";
-import type { Caller } from "../model/caller.ts";
-import { rateLimitKeyOf } from "../model/caller.ts";
-import { RateLimiter } from "../throttle/rate-limiter.ts";
-import { Refusal, tryLater } from "../throttle/refusal.ts";
-import { type Budget, SharedBudget } from "../throttle/shared-budget.ts";
-import { addressText, networkOf } from "./address.ts";
-import { compressReply } from "./compression.ts";
-import { errorReplyOf, securityHeaders } from "./error-reply.ts";
-import type { Head } from "./exchange.ts";
-import { announcedBytes, Exchange, hasUnknownCoding, readHead } from "./exchange.ts";
-import {
-  bodyBytesInFlightMax,
-  failuresBurstMax,
-  failuresPerSecondMax,
-  headBytesMax,
-  requestsBurstMax,
-  requestsInFlightMax,
-  requestsPerSecondMax,
-} from "./limits.ts";
-import type { Match, Router } from "./router.ts";
-import { makeRouter, matchRoute } from "./router.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { Exchange, hasUnknownCoding, readHead } from "./exchange.ts";
+import type { RequestBounds } from "./request-bounds.ts";
 import type { ListenAddress } from "./sockets.ts";
 import { listen } from "./sockets.ts";
+import { makeTransport } from "./transport.ts";
 
 export interface HttpOptions {
   address: ListenAddress;
   routes: readonly Route[];
   access: AccessRules;
+  bounds: RequestBounds;
   metrics: Metrics;
   /** Called for requests that were refused with 401, 403 or 429. */
   onRefused: (request: RefusedRequest) => void;
@@ -46,317 +28,32 @@ export interface HttpServer {
   close(drainMs: number): Promise<void>;
 }
 
-interface State {
-  router: Router;
-  options: HttpOptions;
-  /** Bytes of the bodies of all requests. */
-  bodyBytes: SharedBudget;
-  /** Places of the requests that are being answered. */
-  places: SharedBudget;
-  inFlight: Set<Exchange>;
-  draining: boolean;
-  /** Called when no request is in flight any more. */
-  onIdle: (() => void) | null;
-  requests: Counter;
-  /** Limits the requests of each caller. */
-  rate: RateLimiter;
-  /** Limits the failed authentications of each network. */
-  failures: RateLimiter;
-}
-
 /** Starts listening. Throws an Error of one sentence where the address is not available. */
-export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const state: State = {
-    router: makeRouter(options.routes),
-    options,
-    bodyBytes: new SharedBudget(bodyBytesInFlightMax),
-    places: new SharedBudget(requestsInFlightMax),
-    inFlight: new Set(),
-    draining: false,
-    onIdle: null,
-    requests: options.metrics.counter(
-      "svc_http_requests_total",
-      "HTTP requests answered, by route and status.",
-    ),
-    rate: new RateLimiter({
-      perSecond: requestsPerSecondMax,
-      burst: requestsBurstMax,
-      what: "requests",
-      elapsed: () => performance.now(),
-    }),
-    failures: new RateLimiter({
-      perSecond: failuresPerSecondMax,
-      burst: failuresBurstMax,
-      what: "requests without a right token",
-      elapsed: () => performance.now(),
-    }),
-  };
-  const { metrics } = options;
-  const { inFlight, bodyBytes } = state;
-  metrics.gauge("svc_http_requests_in_flight", "HTTP requests being answered.", () => inFlight.size);
+export async function openHttp({ address, metrics, ...options }: HttpOptions): Promise<HttpServer> {
+  const transport = makeTransport({
+    ...options,
+    requests: metrics.counter("svc_http_requests_total", "HTTP requests answered, by route and status."),
+    nameStatus: String,
+  });
+  const { bodyBytes } = options.bounds;
+  metrics.gauge(
+    "svc_http_requests_in_flight",
+    "HTTP requests being answered.",
+    () => transport.inFlight.size,
+  );
   metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => bodyBytes.total);
-  const listener = await listen(options.address, (res, req) => {
+  const listener = await listen(address, (res, req) => {
     const head = readHead(res, req);
     // An answer would leave the connection open for the requests that the body may hold.
     if (hasUnknownCoding(head)) return void res.close();
-    const exchange = new Exchange(res, head);
-    void handle(state, head, exchange);
+    void transport.serve(head, new Exchange(res, head));
   });
   return {
     port: listener.port,
     close: async (drainMs) => {
-      state.draining = true;
       listener.stopListening();
-      await waitUntilIdle(state, drainMs);
-      for (const exchange of state.inFlight) exchange.abort(tryLater("the server is stopping", 1));
+      await transport.drain(drainMs);
       listener.closeAll();
     },
   };
-}
-
-/** Never rejects: every error becomes an answer, or a line in the log where it is too late for one. */
-async function handle(state: State, head: Head, exchange: Exchange): Promise<void> {
-  state.inFlight.add(exchange);
-  let route: Route | undefined;
-  let reply: Reply;
-  const requester: Requester = { by: presumeCaller(head), place: undefined };
-  try {
-    checkHead(head);
-    const match = findRoute(state, head);
-    route = match.route;
-    reply = await answer(state, head, exchange, match, requester);
-    if (reply.refusal !== undefined) {
-      countFailure(state, head, reply.refusal);
-      reportRefusal(state.options, head, route.path, requester.by, reply.refusal);
-    }
-  } catch (error) {
-    const write = route?.errorBody?.bind(route);
-    reply = errorReplyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
-    reportRefusal(state.options, head, route?.path ?? "none", requester.by, error);
-  }
-  exchange.release();
-  try {
-    const isHead = head.method === "HEAD";
-    const packed = isHead ? reply : await compressReply(reply, head.headers.get("accept-encoding"));
-    const headers = { ...securityHeaders, ...packed.headers };
-    await exchange.send({ ...packed, headers }, { withoutBody: isHead, closing: state.draining });
-  } catch (error) {
-    errorReplyOf(error, state.options.log);
-  }
-  reply.onEnd?.();
-  const status = exchange.gone ? "gone" : String(reply.status);
-  state.requests.add(1, { route: route?.path ?? "none", status });
-  requester.place?.give(1);
-  state.inFlight.delete(exchange);
-  if (state.inFlight.size === 0) state.onIdle?.();
-}
-
-/** Statuses that are reported to `onRefused`: without a valid token, not allowed, too many. */
-const refusalStatuses: readonly number[] = [401, 403, 429];
-
-function reportRefusal(
-  options: HttpOptions,
-  head: Head,
-  path: string,
-  by: Caller | null,
-  error: unknown,
-): void {
-  if (!(error instanceof Refusal) || !refusalStatuses.includes(error.status)) return;
-  const { status, reason } = error;
-  const method = head.method.slice(0, 20);
-  options.onRefused({ by, method, path, status, reason, address: addressText(head.address) });
-}
-
-/** Throws Refusal 431 for a head that is too long. */
-function checkHead({ bytes }: Head): void {
-  if (bytes <= headBytesMax) return;
-  throw new Refusal(
-    431,
-    `path and headers are ${bytes} bytes, ${headBytesMax} are taken: a token that names fewer groups is shorter`,
-  );
-}
-
-/** Finds the route. Throws Refusal where the server is stopping or overloaded, or the path or method is unknown. */
-function findRoute(state: State, head: Head): Match {
-  if (state.draining) throw tryLater("the server is stopping", 5);
-  if (state.inFlight.size > requestsInFlightMax) throw tryLater("too many requests at once; try again", 1);
-  return matchRoute(state.router, head.method, head.path, head.headers.get("accept"));
-}
-
-/** Who is answered, and what the request holds until then. */
-interface Requester {
-  /** Null where no valid token was sent. */
-  by: Caller | null;
-  place: Budget | undefined;
-}
-
-/** Whom the body and the place of a request are counted for: the caller, or the network of one without a token. */
-function holderOf(caller: Caller, head: Head): string {
-  return caller.role === "anonymous" ? `network ${networkOf(head.address)}` : rateLimitKeyOf(caller);
-}
-
-/** Throws Refusal 503 where the holder has no less requests being answered than it leaves places for others. */
-function takePlace(state: State, holder: string, requester: Requester): void {
-  const place = state.places.of(holder);
-  if (!place.take(1)) throw tryLater("too many requests at once; try again", 1);
-  requester.place = place;
-}
-
-/**
- * Admits a request, reads its body and runs its route. Reading starts in the event-loop turn in which the request came:
- * bytes of the body that arrive before reading starts are lost.
- */
-async function answer(
-  state: State,
-  head: Head,
-  exchange: Exchange,
-  { route, params }: Match,
-  requester: Requester,
-): Promise<Reply> {
-  const admitted = admit(state, head, route, requester);
-  const holder =
-    admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
-  takePlace(state, holder, requester);
-  const reading = readBody(route, head, exchange, state.bodyBytes.of(holder));
-  const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
-  const body = await reading;
-  const { method } = route;
-  const query = new URLSearchParams(head.queryText);
-  const answering = withinDeadline(route, exchange, {
-    method,
-    path: head.path,
-    params,
-    query,
-    headers: head.headers,
-    body,
-    caller,
-    readmit: () => readmit(head, route, state.options.access),
-    signal: exchange.signal,
-  });
-  return answering.catch((error: unknown) => {
-    // A route that checks credentials of its body.
-    countFailure(state, head, error);
-    throw error;
-  });
-}
-
-/**
- * Authenticates and authorizes. Throws Refusal 401, 403 or 429, or rejects with it; records the caller in `requester`.
- */
-function admit(
-  state: State,
-  head: Head,
-  { permission }: Route,
-  requester: Requester,
-): Caller | Promise<Caller> {
-  const { options, rate } = state;
-  const clientNetwork = networkOf(head.address);
-  const accept = (caller: Caller) => {
-    requester.by = caller;
-    checkPermission(caller, permission);
-    const isRateLimited = permission !== null && permission !== "ingest";
-    if (isRateLimited)
-      rate.spend(caller.role === "anonymous" ? `address ${clientNetwork}` : rateLimitKeyOf(caller));
-    return caller;
-  };
-  const fail = (error: unknown): never => {
-    countFailure(state, head, error);
-    throw error;
-  };
-  try {
-    const identified = identify(head, permission, options.access);
-    return identified instanceof Promise ? identified.then(accept).catch(fail) : accept(identified);
-  } catch (error) {
-    return fail(error);
-  }
-}
-
-/** Counts a failed authentication against its network. Throws Refusal 429 where that has too many. */
-function countFailure({ failures }: State, { address }: Head, error: unknown): void {
-  if (error instanceof Refusal && error.status === 401) failures.spend(networkOf(address));
-}
-
-/** Repeats the access check for a request that was admitted. Does not count towards the caller's rate limit. */
-function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
-  const accept = (caller: Caller) => {
-    checkPermission(caller, permission);
-    return caller;
-  };
-  const identified = identify(head, permission, access);
-  return identified instanceof Promise ? identified.then(accept) : accept(identified);
-}
-
-/** Waits for the caller while the body is being received; stops receiving where the caller is refused. */
-async function waitForCaller(
-  admitted: Promise<Caller>,
-  reading: Promise<unknown>,
-  exchange: Exchange,
-): Promise<Caller> {
-  // The body may fail first, and nothing awaits it until the caller is known. Without a handler, its error would count
-  // as an unhandled rejection.
-  reading.catch(() => undefined);
-  try {
-    return await admitted;
-  } catch (error) {
-    exchange.abort(error as Error);
-    throw error;
-  }
-}
-
-async function readBody(
-  route: Route,
-  head: Head,
-  exchange: Exchange,
-  budget: Budget,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (route.body === null) return exchange.readBody(0, null, budget).catch(refuseBody);
-  checkContentType(route.body.contentTypes, head);
-  return exchange.readBody(route.body.bytesMax, announcedBytes(head), budget);
-}
-
-function refuseBody(): never {
-  throw new Refusal(400, "this request takes no body");
-}
-
-function checkContentType(accepted: readonly string[], head: Head): void {
-  const type = (head.headers.get("content-type") ?? "").split(";", 1)[0]!.trim().toLowerCase();
-  if (accepted.includes(type)) return;
-  const named = accepted.slice(0, 2).join(" or ");
-  const fromCurl =
-    type === "application/x-www-form-urlencoded" ? " (curl sends this type unless told otherwise)" : "";
-  const got = type === "" ? "none came" : `got ${JSON.stringify(type.slice(0, 80))}${fromCurl}`;
-  throw new Refusal(415, `the Content-Type must be ${named}, ${got}`);
-}
-
-async function withinDeadline(route: Route, exchange: Exchange, request: ServerRequest): Promise<Reply> {
-  const late = tryLater(`no answer within ${route.deadlineMs / 1000} s`, 1);
-  const timer = setTimeout(() => exchange.abort(late), route.deadlineMs);
-  const aborted = new Promise<never>((_, reject) => {
-    const stop = () => reject(request.signal.reason as Error);
-    if (request.signal.aborted) stop();
-    request.signal.addEventListener("abort", stop, { once: true });
-  });
-  const answering = route.answer(request);
-  try {
-    return await Promise.race([answering, aborted]);
-  } catch (error) {
-    // An answer that comes too late is sent to nobody, but its resources must be freed.
-    answering.then(
-      (late) => late.onEnd?.(),
-      () => undefined,
-    );
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function waitUntilIdle(state: State, drainMs: number): Promise<void> {
-  if (state.inFlight.size === 0) return;
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    state.onIdle = resolve;
-    timer = setTimeout(resolve, drainMs);
-  });
-  clearTimeout(timer);
 }

@@ -50,7 +50,7 @@ export async function listen(
 ): Promise<Listener> {
   const sockets = await loadSockets();
   const app = sockets.App().any("/*", onRequest);
-  const problem = await findListenProblem(address);
+  const problem = await findListenProblem(address, "--listen");
   const token =
     problem === undefined &&
     (await new Promise<us_listen_socket | false>((resolve) => {
@@ -87,28 +87,31 @@ async function loadSockets(): Promise<Sockets> {
   );
 }
 
-/** Why nobody can listen at an address, as Node's own sockets have it: uWebSockets.js gives no reasons. */
-function findListenProblem(address: ListenAddress): Promise<string | undefined> {
+/**
+ * Why nobody can listen at an address, as Node's own sockets have it: uWebSockets.js gives no reasons. `flag` is the
+ * setting that names the address.
+ */
+export function findListenProblem(address: ListenAddress, flag: string): Promise<string | undefined> {
   const where = `${address.host}:${address.port}`;
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", (error: NodeJS.ErrnoException) => resolve(listenProblem(where, error.code)));
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(listenProblem(where, flag, error.code)));
     probe.listen(address.port, address.host, () => {
       probe.close(() => resolve(undefined));
     });
   });
 }
 
-function listenProblem(where: string, code: string | undefined): string {
+function listenProblem(where: string, flag: string, code: string | undefined): string {
   switch (code) {
     case "EADDRINUSE":
-      return `${where} is in use: stop the program that listens there, or choose another with --listen HOST:PORT`;
+      return `${where} is in use: stop the program that listens there, or choose another with ${flag} HOST:PORT`;
     case "EACCES":
-      return `not allowed to listen on ${where}: ports below 1024 need more rights; choose another with --listen`;
+      return `not allowed to listen on ${where}: ports below 1024 need more rights; choose another with ${flag}`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `${where} is not an address of this machine: give one with --listen HOST:PORT`;
+      return `${where} is not an address of this machine: give one with ${flag} HOST:PORT`;
     default:
       return `cannot listen on ${where} (${code ?? "unknown reason"})`;
   }

@@ -1,4 +1,7 @@
-/** POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+/**
+ * POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), and the same
+ * over gRPC.
+ */
 
 import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
@@ -11,6 +14,7 @@ import { encodeMessage, jsonType, protobufType, statusBody, wantsJson } from "./
 
 interface Endpoint {
   signal: "logs" | "traces" | "metrics";
+  grpcMethod: string;
   /** Message type of the answer. */
   response: string;
   /** The field that counts rejected rows in the answer's partial success. */
@@ -18,9 +22,24 @@ interface Endpoint {
 }
 
 const endpoints: readonly Endpoint[] = [
-  { signal: "logs", response: "LogsResponse", rejected: "rejectedLogRecords" },
-  { signal: "traces", response: "TraceResponse", rejected: "rejectedSpans" },
-  { signal: "metrics", response: "MetricsResponse", rejected: "rejectedDataPoints" },
+  {
+    signal: "logs",
+    grpcMethod: "opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    response: "LogsResponse",
+    rejected: "rejectedLogRecords",
+  },
+  {
+    signal: "traces",
+    grpcMethod: "opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    response: "TraceResponse",
+    rejected: "rejectedSpans",
+  },
+  {
+    signal: "metrics",
+    grpcMethod: "opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+    response: "MetricsResponse",
+    rejected: "rejectedDataPoints",
+  },
 ];
 
 export function otlpRoutes(intake: Intake): Route[] {
@@ -29,6 +48,7 @@ export function otlpRoutes(intake: Intake): Route[] {
       ...batchRoute,
       method: "POST",
       path: `/v1/${endpoint.signal}`,
+      grpcMethod: endpoint.grpcMethod,
       body: raw({
         bytesMax: ingestBodyBytesMax,
         contentTypes: [protobufType, jsonType, "application/protobuf"],

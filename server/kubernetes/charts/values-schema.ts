@@ -70,7 +70,12 @@ const hubValues = z.strictObject({
   retention: z.strictObject({ age: text, bytes: text }),
   persistence: z.strictObject({ size: quantity, storageClass: text }),
   groups: z.strictObject({ enabled: flag }),
-  service: z.strictObject({ type: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]), port, annotations }),
+  service: z.strictObject({
+    type: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]),
+    port,
+    otlpGrpcPort: port,
+    annotations,
+  }),
   ingress: z.strictObject({ enabled: flag, className: text, annotations, host: text, tlsSecret: text }),
   terminationGracePeriodSeconds: z.int().min(0),
   networkPolicy: z.strictObject({ enabled: flag, from: list }),

@@ -1,8 +1,9 @@
-/** Small bodies of every protocol over HTTP. All rows of a body, and no others, have its name as the attribute `batch`. */
+/** Small bodies of every protocol over HTTP, and of OTLP over gRPC. All rows of a body, and no others, have its name as the attribute `batch`. */
 import snappy from "snappyjs";
 import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
+import { codes, exportMethods, GrpcClient } from "../http/grpc-client.ts";
 import { lines } from "../running.ts";
 import { type Answer, countsOf, jsonType, type ServerProcess, send } from "./server-process.ts";
 
@@ -42,7 +43,7 @@ function otlpLogs(batch: string, times: readonly number[]) {
   return { resourceLogs: [{ scopeLogs: [{ logRecords }] }] };
 }
 
-/** One for each protocol over HTTP. */
+/** One for each protocol over HTTP, and one over gRPC. */
 const makers: readonly MakeBody[] = [
   (batch, times) => ({
     path: "/api/v1/ingest/logs",
@@ -52,6 +53,11 @@ const makers: readonly MakeBody[] = [
   (batch, times) => ({
     path: "/v1/logs",
     headers: protobufType,
+    body: encoded(otlp.lookupType("LogsRequest"), otlpLogs(batch, times)),
+  }),
+  (batch, times) => ({
+    path: exportMethods.logs,
+    headers: {},
     body: encoded(otlp.lookupType("LogsRequest"), otlpLogs(batch, times)),
   }),
   (batch, times) => ({
@@ -166,10 +172,24 @@ export function makeBody(number: number, firstMs = startMs + number * 10): SentB
 
 /** Sends a body; returns the answer with its text. */
 export function sendBody(
-  server: Pick<ServerProcess, "url" | "token">,
+  server: Pick<ServerProcess, "url" | "token" | "grpcPort">,
   { path, headers, body }: SentBody,
 ): Promise<Answer> {
+  if (path === exportMethods.logs) return sendMessage(server, body);
   return send(server, "POST", path, { headers, body });
+}
+
+/** Exports logs over gRPC. The status is that of the same answer over HTTP. Rejects where the connection is lost. */
+async function sendMessage(
+  { grpcPort, token }: Pick<ServerProcess, "grpcPort" | "token">,
+  message: Uint8Array,
+): Promise<Answer> {
+  const client = new GrpcClient(grpcPort);
+  const { code, message: text } = await client.call(exportMethods.logs, message, { token });
+  client.close();
+  if (code === undefined) throw new Error("the connection was lost");
+  if (code === codes.OK) return { status: 200, text };
+  return { status: code === codes.UNAVAILABLE ? 503 : 400, text };
 }
 
 /** By batch: the rows that are found, over all signals. */

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { report, scaled, seed, seededRandom, soakMinutes } from "../../durability/campaign.ts";
 import { openReceiver } from "../notify/receiver.ts";
-import { findRowFaults, makeBody, protocols } from "./bodies.ts";
+import { findRowFaults, makeBody, protocols, sendBody } from "./bodies.ts";
 import { readDayClock } from "./day-clock.ts";
 import { type Addressed, DayLoad } from "./day-load.ts";
 import type { DayOrder, DayServer, Footprint } from "./day-server.ts";
@@ -93,14 +93,8 @@ test(
 /** Rows of the days before, which retention removes at midnight. */
 async function seedDays(server: Addressed, startMs: number): Promise<void> {
   for (let day = 1; day <= 3; day++) {
-    const { path, headers, body } = makeBody(seedNumber + day * protocols, startMs - day * dayMs);
-    const answer = await fetch(server.url + path, {
-      method: "POST",
-      headers: { ...headers, Authorization: `Bearer ${server.token}` },
-      body,
-    });
-    expect(answer.status).toBe(200);
-    await answer.text();
+    const body = makeBody(seedNumber + day * protocols, startMs - day * dayMs);
+    expect((await sendBody(server, body)).status).toBe(200);
   }
 }
 

@@ -11,7 +11,7 @@ import { openTail } from "../search/tail-reader.ts";
 import { makeBody, rowsPerBody, type SentBody, sendBody } from "./bodies.ts";
 import { type Answer, ask, jsonType, type ServerProcess } from "./server-process.ts";
 
-export type Addressed = Pick<ServerProcess, "url" | "token">;
+export type Addressed = Pick<ServerProcess, "url" | "token" | "grpcPort">;
 
 const minuteMs = 60_000;
 /** Between two steps of one client. */

@@ -19,6 +19,7 @@ export interface DayServer {
   url: string;
   token: string;
   syslogPort: number;
+  grpcPort: number;
 }
 
 /** What a server holds at one moment, after garbage was collected. */
@@ -42,6 +43,7 @@ const service = await startService({
   dataDir: order.dir,
   address: { host: "127.0.0.1", port: 0 },
   syslogAddress: { host: "127.0.0.1", port: 0 },
+  grpcAddress: { host: "127.0.0.1", port: 0, isOptional: false },
   anonymousRead: false,
   hostNames: [],
   scanThreads: 1,
@@ -60,6 +62,7 @@ const ready: DayServer = {
   url: service.url,
   token: readFileSync(service.adminTokenPath, "utf8").trim(),
   syslogPort: service.syslogPort!,
+  grpcPort: service.grpcPort!,
 };
 process.on("message", () => void measure().then((footprint) => process.send!(footprint)));
 process.on("SIGTERM", () => void service.close().then(() => process.exit(0)));

@@ -6,6 +6,8 @@ import { type Options, type Started, startSvc } from "../command/program.ts";
 export interface ServerProcess {
   svc: Started;
   url: string;
+  /** Where it takes OTLP over gRPC. */
+  grpcPort: number;
   token: string;
   /** The data folder, as the server sees it. */
   dir: string;
@@ -23,8 +25,10 @@ export const jsonType = { "Content-Type": "application/json" };
 export async function serve(dir: string, options: ServeOptions = {}): Promise<ServerProcess> {
   const words = ["serve", "--data", dir, "--listen", "127.0.0.1:0", ...(options.flags ?? [])];
   const svc = startSvc(words, options);
-  const [url] = /http:\/\/\S+/.exec(await svc.printed("admin token")) ?? [];
-  return { svc, url: url!, token: options.token ?? readToken(dir), dir };
+  const printed = await svc.printed("admin token");
+  const [url] = /http:\/\/\S+/.exec(printed) ?? [];
+  const grpcPort = Number(/OTLP over gRPC: port (\d+)/.exec(printed)?.[1]);
+  return { svc, url: url!, grpcPort, token: options.token ?? readToken(dir), dir };
 }
 
 /** Reads the admin token of a data folder. */

@@ -34,13 +34,22 @@ export interface Started {
   ended: Promise<Ended>;
 }
 
+/** Servers that run at once do not share the usual port for gRPC. */
+const freePort = { SVC_OTLP_GRPC: "127.0.0.1:0" };
+
 /** The environment has none of the variables of whoever runs the tests. */
 export function startSvc(words: readonly string[], options: Options = {}): Started {
   const { PATH, HOME, TMPDIR } = process.env;
   const [command, ...args] = [...(options.wrapper ?? []), process.execPath, program, ...words];
   const child = spawn(command!, args, {
     cwd: options.cwd ?? elsewhere,
-    env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), ...options.env },
+    env: {
+      ...(PATH && { PATH }),
+      ...(HOME && { HOME }),
+      ...(TMPDIR && { TMPDIR }),
+      ...freePort,
+      ...options.env,
+    },
   });
   let out = "";
   let err = "";

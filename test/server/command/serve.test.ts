@@ -149,6 +149,28 @@ describe("what cannot be used is said in one sentence, exit code 1", () => {
     other.close();
   });
 
+  test("a port for gRPC that is in use; by default the server then goes without", async () => {
+    const other = createServer();
+    const port = 4317;
+    // Where another program listens there already, that is as well.
+    await new Promise((resolve) =>
+      other.once("error", resolve).listen(port, "127.0.0.1", () => resolve(null)),
+    );
+    const err = await refused([...free, "--otlp-grpc", `127.0.0.1:${port}`, "--data", "grpc"]);
+    expect(err).toBe(
+      `svc: 127.0.0.1:${port} is in use: stop the program that listens there, or choose another with --otlp-grpc HOST:PORT\n`,
+    );
+    // Of its own: `startSvc` gives every server a free port.
+    const without = startSvc(["serve", ...free, "--data", "without"], {
+      cwd: dir,
+      wrapper: ["env", "-u", "SVC_OTLP_GRPC"],
+    });
+    expect(await without.printed("admin token:")).not.toContain("gRPC");
+    without.child.kill("SIGTERM");
+    expect((await without.ended).err).toContain(`no OTLP over gRPC is taken: 127.0.0.1:${port} is in use`);
+    other.close();
+  });
+
   test("an address of another machine", async () => {
     expect(await refused(["--listen", "192.0.2.1:8080", "--data", "address"])).toContain(
       "is not an address of this machine",
@@ -223,6 +245,12 @@ describe("settings", () => {
       {},
       null,
       '--listen must be HOST:PORT such as 127.0.0.1:8080, got "localhost:99999"',
+    ],
+    [
+      ["--otlp-grpc", "on"],
+      {},
+      null,
+      '--otlp-grpc must be HOST:PORT such as 127.0.0.1:4317, or off, got "on"',
     ],
     [["--scan-threads", "0"], {}, null, '--scan-threads must be an integer from 1 to 256, got "0"'],
     [["--anonymous-read=perhaps"], {}, null, '--anonymous-read must be true or false, got "perhaps"'],

@@ -1,7 +1,7 @@
 /** Addresses of senders: what is one sender's own, and how people write it. */
 
 import { expect, test } from "vitest";
-import { addressText, networkOf } from "../../../server/http/address.ts";
+import { addressBytes, addressText, networkOf } from "../../../server/http/address.ts";
 import { RateLimiter, rateLimitedKeysMax } from "../../../server/throttle/rate-limiter.ts";
 
 test.each([
@@ -13,6 +13,20 @@ test.each([
   ["", "", ""],
 ])("%s is of %s and is written %s", (bytes, own, text) => {
   expect([networkOf(bytes), addressText(bytes)]).toEqual([own, text]);
+});
+
+test.each([
+  ["127.0.0.1", "7f000001"],
+  ["::ffff:10.0.0.7", "00000000000000000000ffff0a000007"],
+  ["::1", "00000000000000000000000000000001"],
+  ["2001:db8:0:ff::a0", "20010db8000000ff00000000000000a0"],
+  ["2001:db8::", "20010db8000000000000000000000000"],
+  ["2001:db8:0:ff:1234:5678:9abc:def0", "20010db8000000ff123456789abcdef0"],
+  ["fe80::1%eth0", "fe800000000000000000000000000001"],
+  ["", ""],
+  ["somewhere", ""],
+])("%s has the bytes %s", (text, bytes) => {
+  expect(addressBytes(text)).toBe(bytes);
 });
 
 test("a flood of addresses takes no more memory, and none is let off for it", () => {

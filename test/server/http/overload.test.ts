@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Route } from "../../../server/api/route.ts";
+import { makeRequestBounds } from "../../../server/http/request-bounds.ts";
 import type { HttpServer } from "../../../server/http/server.ts";
 import { openHttp } from "../../../server/http/server.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
@@ -138,6 +139,7 @@ describe("routes that misbehave", () => {
         route("/streams", async () => ({ status: 200, body: streaming() })),
       ],
       access: { anonymousReads: true, onLoopback: true, hostNames: [], callerOf: () => null },
+      bounds: makeRequestBounds(),
       metrics,
       onRefused: () => undefined,
       log: (message) => logged.push(message),
@@ -202,6 +204,7 @@ describe("routes that misbehave", () => {
       address: { host: "127.0.0.1", port: 0 },
       routes: [{ ...route("/hangs", () => new Promise(() => undefined)), deadlineMs: 60_000 }],
       access: { anonymousReads: true, onLoopback: true, hostNames: [], callerOf: () => null },
+      bounds: makeRequestBounds(),
       metrics: new Metrics(),
       onRefused: () => undefined,
       log: () => undefined,

@@ -90,6 +90,23 @@ describe("a log record", () => {
     expect((await row(severity)).log_level).toBe(level);
   });
 
+  test("keeps nothing else: no number beside a text, no second time, no flags, no schema", async () => {
+    const ms = nextMs();
+    const record = {
+      timeUnixNano: `${ms}000000`,
+      observedTimeUnixNano: `${ms + 1}000000`,
+      ...{ severityNumber: 10, severityText: "Notice", flags: 1, body: { stringValue: "whole" } },
+    };
+    const request = logs(record);
+    const [group] = request.resourceLogs as Json[];
+    for (const list of [group!, ...(group!.scopeLogs as Json[])]) list.schemaUrl = "https://example.com/1.2";
+    expect((await send("/v1/logs", JSON.stringify(request))).status).toBe(200);
+    expect(await foundAt(ms)).toEqual([
+      { timestamp: ms, log_level: "Notice", message: "whole", attributes: {} },
+    ]);
+    expect(await foundAt(ms + 1)).toEqual([]);
+  });
+
   test("with a structured body is stored as JSON, which `| json` reads", async () => {
     const values = [
       {
@@ -163,7 +180,10 @@ describe("a span", () => {
 
   test.each(["protobuf", "json"])("in %s is found by its attributes", async (form) => {
     const ms = nextMs();
-    const spans = [{ ...span, startTimeUnixNano: `${ms}000000`, endTimeUnixNano: `${ms + 2}500000` }];
+    const state = { traceState: "vendor=1" };
+    const times = { startTimeUnixNano: `${ms}000000`, endTimeUnixNano: `${ms + 2}500000` };
+    const links = [{ traceId: span.traceId, spanId: "0000000000000001", traceState: "other=2" }];
+    const spans = [{ ...span, ...state, ...times, links }];
     const request = {
       resourceSpans: [
         { resource: { attributes: pairs({ "service.name": "cart" }) }, scopeSpans: [{ spans }] },
@@ -192,6 +212,8 @@ describe("a span", () => {
         "attributes.name": "own",
         "service.name": "cart",
         events: '[{"timeUnixNano":"5","name":"exception","attributes":{"exception.type":"E"}}]',
+        trace_state: "vendor=1",
+        links: `[{"traceId":"${span.traceId}","spanId":"0000000000000001","traceState":"other=2","attributes":{}}]`,
       },
     ]);
   });
