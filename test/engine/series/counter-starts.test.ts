@@ -12,6 +12,8 @@ import {
   type Store,
   textAt,
 } from "../../../engine/index.ts";
+import { knownStartsMax } from "../../../engine/limits.ts";
+import { KnownStarts } from "../../../engine/metrics/known-starts.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Date.now() % 2 ** 31);
 const second = 1_000_000_000n;
@@ -182,6 +184,14 @@ describe("increases of counters that name their begin", () => {
     for (let at = 2; at < 50; at++) await store.appendSamples([sampleAt(at, start)]);
     expect(store.stats().signals.metrics.rows).toBe(50);
     await store.close();
+  });
+
+  test("more starts than are remembered make it forget those before, and they may be stored again", () => {
+    const known = new KnownStarts(KnownStarts.makeTable());
+    known.note(BigInt64Array.from({ length: knownStartsMax }, (_, i) => BigInt(i + 1)));
+    expect([known.has(1n), known.has(BigInt(knownStartsMax)), known.has(-1n)]).toEqual([true, true, false]);
+    known.note(BigInt64Array.of(1n));
+    expect([known.has(1n), known.has(2n)]).toEqual([true, false]);
   });
 
   test("samples that name no start, or one that says nothing, are stored as ever", () => {
