@@ -3,7 +3,7 @@
  * here, and a client beside them is served.
  */
 import { once } from "node:events";
-import { type ClientHttp2Stream, constants } from "node:http2";
+import { type ClientHttp2Stream, type ClientSessionOptions, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -20,6 +20,7 @@ const bodyBytesMax = 512 * KiB;
 vi.mock("../../../server/http/limits.ts", async (original) => ({
   ...(await original<object>()),
   bodyBytesInFlightMax: 512 * 1_024,
+  answerSendMsMax: 700,
   grpcConnectionsMax: 12,
   grpcBodyIdleMsMax: 2_000,
   grpcRoomWaitMsMax: 2_500,
@@ -40,8 +41,8 @@ afterEach(() => {
 });
 afterAll(() => server.stop());
 
-function open(): GrpcClient {
-  const client = new GrpcClient(server.service.grpcPort!);
+function open(options: ClientSessionOptions = {}): GrpcClient {
+  const client = new GrpcClient(server.service.grpcPort!, options);
   clients.push(client);
   return client;
 }
@@ -198,6 +199,27 @@ test("there are no more connections than the server takes, and then there are ag
   expect(Number(/^svc_grpc_connections (\d+)$/m.exec(text)![1])).toBeLessThanOrEqual(connectionsMax);
   await Promise.all(closed);
   await expectServed("after the crowd");
+});
+
+test("a client that takes no answer is cut off, and its rows are stored", async () => {
+  const stream = begin(open({ settings: { initialWindowSize: 0 } }));
+  const answer = answerOf(stream);
+  stream.end(framed(logs("no answer")));
+  const { httpStatus, code } = await answer;
+  expect([httpStatus, code, stream.rstCode]).toEqual([200, undefined, constants.NGHTTP2_CANCEL]);
+  expect(await countOf("no answer")).toBe(1);
+});
+
+test.each<[string, Record<string, string>]>([
+  ["too long to be read", { long: "x".repeat(200 * KiB) }],
+  ["of too many headers", Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`h${i}`, "x"]))],
+])("a head that is %s ends the call, and the server goes on", async (what, metadata) => {
+  const client = open({ maxSendHeaderBlockLength: 512 * KiB } as ClientSessionOptions);
+  const options = { token: server.adminToken, metadata };
+  const { code } = await client.call(exportMethods.logs, logs(what), options);
+  expect(code).not.toBe(codes.OK);
+  expect(await countOf(what)).toBe(0);
+  await expectServed(`after ${what}`);
 });
 
 test("bytes that are not HTTP/2 close the connection, and nothing else", async () => {

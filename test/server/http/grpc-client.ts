@@ -1,5 +1,10 @@
 /** A client of gRPC that shows what goes over the wire. It shares no code with the server. */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type ClientSessionOptions,
+  connect,
+} from "node:http2";
 import protobuf from "protobufjs";
 
 export const exportMethods = {
@@ -59,8 +64,8 @@ export class GrpcClient {
   /** Codes of the GOAWAY frames that came. */
   readonly goaways: number[] = [];
 
-  constructor(port: number) {
-    this.session = connect(`http://127.0.0.1:${port}`);
+  constructor(port: number, options: ClientSessionOptions = {}) {
+    this.session = connect(`http://127.0.0.1:${port}`, options);
     this.session.on("error", () => undefined);
     this.session.on("goaway", (code) => this.goaways.push(code));
   }
