@@ -15,7 +15,7 @@ const foreignPaths: readonly (readonly [pattern: RegExp, product: string, advice
   [
     /^\/(?:jaeger\.|opentelemetry\.proto\.)/,
     "gRPC",
-    "OTLP over HTTP is taken at /v1/logs, /v1/traces and /v1/metrics",
+    "OTLP over gRPC is taken on a port of its own, 4317; over HTTP at /v1/logs, /v1/traces and /v1/metrics",
   ],
   [/^\/(?:otlp|api\/v1\/otlp|v1\/otlp)\//, "OTLP", "it is taken at /v1/logs, /v1/traces and /v1/metrics"],
   [/^\/(?:insert|select)\//, "VictoriaLogs", "POST /api/v1/ingest/logs takes JSON lines"],

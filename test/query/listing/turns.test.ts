@@ -17,6 +17,7 @@ import {
   queryLabelValues,
   queryPatterns,
   queryServiceMap,
+  queryTimeseries,
   queryValues,
 } from "../../../query/index.ts";
 import { canMeasureTurns, longestTurnMs } from "../longest-turn.ts";
@@ -58,13 +59,14 @@ function valueCounts(): ValueCounts {
   return { rows: 1_000_000, fields, isWhole: true, scanned };
 }
 
-function columnsOf({ columns }: RowColumnsQuery): RowColumns {
+function columnsOf({ columns, conditions = [] }: RowColumnsQuery): RowColumns {
   const number = (step: number) => Uint32Array.from({ length: spans }, (_, i) => i * step);
   return {
     rows: spans,
     timeNs: new Float64Array(spans).fill(1e12),
-    arrivals: new Float64Array(0),
-    conditions: [],
+    // In the opposite order.
+    arrivals: Float64Array.from({ length: spans }, (_, i) => spans - i),
+    conditions: conditions.map((_, k) => Uint8Array.from({ length: spans }, (__, i) => ((i >> k) & 1) ^ 1)),
     columns: columns.map(({ as }) => {
       if (as === "hash") return { as, low: number(3), high: number(5) };
       if (as === "number") return { as, values: Float64Array.from({ length: spans }, (_, i) => i) };
@@ -87,7 +89,7 @@ function makeStore(): Store {
     made.set(key, known);
     return known;
   };
-  const columns = new Map<number, RowColumns>();
+  const columns = new Map<string, RowColumns>();
   const fieldCounts: FieldCounts = {
     ...{ rows: groups, levels: 0, isWhole: true, scanned },
     attributes: new Map(Array.from({ length: groups }, (_, i) => [textOf(i), i])),
@@ -102,8 +104,9 @@ function makeStore(): Store {
     countFields: async () => fieldCounts,
     countValues: async () => (asked++ % 2 === 0 ? selection : baseline),
     readColumns: async (query) => {
-      const known = columns.get(query.columns.length) ?? columnsOf(query);
-      columns.set(query.columns.length, known);
+      const key = `${query.columns.map(({ as }) => as).join(" ")} ${query.conditions?.length}`;
+      const known = columns.get(key) ?? columnsOf(query);
+      columns.set(key, known);
       return known;
     },
     metricNames: async () => metrics,
@@ -128,6 +131,18 @@ const works: Record<string, (limits: Limits) => Promise<unknown>> = {
     queryLabelValues(store, "__name__", { ...range, query: "", prefix: "", limit: 10 }, limits),
   "a comparison": (limits) =>
     queryComparison(store, { signal: "logs", query: "", selection: side, baseline: side, limit: 10 }, limits),
+  ...Object.fromEntries(
+    [
+      "count(logs | x = lag(message) by (id)) by (x)",
+      "sum(x, logs | x = since_previous() by (id) | x >= 0)",
+      'count(logs | sequence (|= "a" then not |= "b" then |= "c") by (id) within 1h)',
+      "count(logs | last by (id))",
+      "count(logs | join (traces) on (id)) by (traces.name)",
+    ].map((query) => [
+      query,
+      (limits: Limits) => queryTimeseries(store, { ...range, query, bucketSeconds: 1 }, limits),
+    ]),
+  ),
   "a service map": (limits) => queryServiceMap(store, { ...range, query: '{kind="client"}' }, limits),
 };
 
