@@ -61,23 +61,70 @@ export async function resolveSteps(
   return { steps, isOrdered: rows.steps.some(isOrderedStep), scanned: reader.scanned };
 }
 
-async function resolveWith(
-  reader: TableReader,
-  { signal, fromNs, toNs, steps }: RowsToResolve,
-  options: ResolveOptions,
-): Promise<Step[]> {
+/** The times of rows that stages over several rows select, in order. */
+export interface FoundTimes {
+  /** Nanoseconds since the start of the range. */
+  timeNs: Float64Array;
+  /** What was read to find the rows. */
+  scanned: ScanStatistics;
+}
+
+/**
+ * The times of the rows that are selected, where nothing else of them is needed; undefined where no stage looks at
+ * several rows, or their messages and labels are made anew. Throws as `resolveSteps`.
+ */
+export async function findRowTimes(
+  store: OrderedStore,
+  rows: RowsToResolve,
+  limits: QueryLimits | undefined,
+): Promise<FoundTimes | undefined> {
+  const { own, formats, ordered } = splitSteps(rows.steps);
+  if (ordered.length === 0 || formats.length > 0) return undefined;
+  const reader = new TableReader(store, limits);
+  const { found, range } = await findRows(reader, rows, own, ordered);
+  const shiftNs = Number(range.fromNs - rows.fromNs);
+  const { timeNs: all } = found.table;
+  const times = new Float64Array(found.rows.length);
+  const timeNs = await fillInTurns(times, (i) => all[found.rows[i]!]! + shiftNs, reader.work);
+  return { timeNs, scanned: reader.scanned };
+}
+
+/** Steps before the first that looks at several rows, those from there on, and at the end those that make texts. */
+function splitSteps(steps: readonly PlanStep[]): { own: Step[]; ordered: PlanStep[]; formats: Step[] } {
   const first = steps.findIndex(isOrderedStep);
   // There is no other kind of step where none looks at several rows.
-  if (first < 0) return [...steps] as Step[];
-  const own = steps.slice(0, first) as Step[];
+  if (first < 0) return { own: [...steps] as Step[], ordered: [], formats: [] };
   const last = steps.findLastIndex(({ kind }) => kind !== "format") + 1;
-  const formats = steps.slice(last) as Step[];
-  const compiled = new OrderedCompilation(signal, withSequenceFilter(own, steps), steps.slice(first, last));
+  const [own, formats] = [steps.slice(0, first), steps.slice(last)] as [Step[], Step[]];
+  return { own, ordered: steps.slice(first, last), formats };
+}
+
+async function resolveWith(
+  reader: TableReader,
+  rows: RowsToResolve,
+  options: ResolveOptions,
+): Promise<Step[]> {
+  const { own, ordered, formats } = splitSteps(rows.steps);
+  if (ordered.length === 0) return own;
+  const found = await findRows(reader, rows, own, ordered);
+  if (options.page !== undefined) found.found.rows = cutPage(found.found, options.page);
+  const fields = options.fields && [...options.fields, ...formats.flatMap(fieldsOfFormat)];
+  return [...(await makeSteps(reader, own, found, fields)), ...formats];
+}
+
+/** Finds the rows of a range that all steps select. */
+async function findRows(
+  reader: TableReader,
+  { signal, fromNs, toNs, steps }: RowsToResolve,
+  own: readonly Step[],
+  ordered: readonly PlanStep[],
+): Promise<FoundOrdered> {
+  const { work } = reader;
+  const compiled = new OrderedCompilation(signal, withSequenceFilter(own, steps), ordered);
   const { back, ahead } = finiteReach(steps);
   const range = { fromNs: maxOf(fromNs - BigInt(back), 0n), toNs: toNs + BigInt(ahead) };
   const tables = await readTables(reader, compiled, range);
   const table = tables.get(compiled.table)!;
-  const { work } = reader;
   const rows = await fillInTurns(new Uint32Array(table.rows), (i) => i, work);
   const found: OrderedRows = { table, tables, rows, refs: [], numbers: [] };
   for (const operate of compiled.operations) await operate(found, work);
@@ -88,9 +135,7 @@ async function resolveWith(
     (row) => timeNs[row]! >= firstNs && timeNs[row]! < endNs,
     work,
   );
-  if (options.page !== undefined) found.rows = cutPage(found, options.page);
-  const fields = options.fields && [...options.fields, ...formats.flatMap(fieldsOfFormat)];
-  return [...(await makeSteps(reader, own, { compiled, found, range }, fields)), ...formats];
+  return { compiled, found, range };
 }
 
 async function readTables(

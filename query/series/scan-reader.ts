@@ -8,8 +8,9 @@ import {
   type QueryLimits,
   type SampleStatistics,
   type Store,
+  toTextVector,
 } from "../../engine/index.ts";
-import { resolveSteps } from "../ordered/resolution.ts";
+import { type FoundTimes, findRowTimes, resolveSteps } from "../ordered/resolution.ts";
 import { fieldsOfAggregations } from "../plan/row-series.ts";
 import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/scan.ts";
 import type { TopSeries, WindowedSeries } from "../plan/series-plan.ts";
@@ -215,6 +216,10 @@ export class ScanReader {
       const startedAtMs = performance.now();
       const read = [...fields, ...fieldsOfAggregations(aggregates)];
       const rows = { ...range, steps: scan.steps };
+      if (fields.length === 0 && aggregates.every(({ op }) => op === "count")) {
+        const found = await findRowTimes(this.#store, rows, limits);
+        if (found !== undefined) return countTimes(found, range.fromNs, buckets.bucketNs, aggregates.length);
+      }
       const { steps, isOrdered, scanned } = await resolveSteps(this.#store, rows, limits, { fields: read });
       const selection = { ...range, steps, isExplained: this.#isExplained && !isOrdered };
       const query = { ...selection, ...buckets, groupBy: fields, aggregates };
@@ -296,6 +301,37 @@ export class ScanReader {
     };
     return { ...set, values: set.values.map((value, i) => value / secondsOf(set.buckets[i]!)) };
   }
+}
+
+/** Counts rows by bucket, by their times, which ascend: one group without labels, as the store counts them. */
+function countTimes(
+  { timeNs, scanned }: FoundTimes,
+  fromNs: bigint,
+  bucketNs: bigint | undefined,
+  aggregates: number,
+): AggregateResult {
+  const offsetNs = bucketNs === undefined ? 0 : Number(fromNs % bucketNs);
+  const widthNs = bucketNs === undefined ? Number.POSITIVE_INFINITY : Number(bucketNs);
+  const buckets: number[] = [];
+  const counts: number[] = [];
+  for (const time of timeNs) {
+    const bucket = Math.floor((offsetNs + time) / widthNs);
+    if (buckets.at(-1) !== bucket) {
+      buckets.push(bucket);
+      counts.push(0);
+    }
+    counts[counts.length - 1]!++;
+  }
+  return {
+    groups: buckets.length === 0 ? 0 : 1,
+    labels: toTextVector([]),
+    points: {
+      groups: new Uint32Array(buckets.length),
+      buckets: Float64Array.from(buckets),
+      values: Array.from({ length: aggregates }, () => Float64Array.from(counts)),
+    },
+    scanned,
+  };
 }
 
 /** The windows that a scan reads; undefined where they are the buckets. */

@@ -167,6 +167,13 @@ test(`counts, numbers and fields are those of the rows found (SVC_SEED=${seed})`
     expect(sorted(counts), `count of ${query} by ${by}`).toEqual(
       sorted(new Map([...expected].map(([key, of]) => [key, of.length]))),
     );
+    const ungrouped = await queryTimeseries(store, { query: `count(${query})`, ...range, bucketSeconds: 7 });
+    const byBucket = Map.groupBy(found, ({ timeNs }) => Number(timeNs / 7_000_000_000n) * 7_000);
+    const points = [...byBucket].map(([ms, of]) => [ms, of.length]).sort(([a], [b]) => a! - b!);
+    expect(
+      ungrouped.series.map((each) => each.points),
+      `count of ${query}`,
+    ).toEqual(points.length === 0 ? [] : [points]);
     const numbers = found
       .map(({ attributes: { x0 } }) => Number(x0 === "" ? undefined : x0))
       .filter(Number.isFinite);
