@@ -132,7 +132,8 @@ describe(`through every protocol (SVC_SEED=${seed})`, () => {
         return rule;
       });
       expect(new Map(result.dropped), form.format).toEqual(counted(left));
-      expect(result.contentKey).not.toBe(null);
+      // Senders of syslog do not send again, so equal bodies are different messages.
+      expect(result.contentKey === null, form.format).toBe(form.format === "syslog");
     }
     expect(taken.size).toBe(expected.size);
     for (const [n, row] of expected) expect(taken.get(n)).toEqual(row);
