@@ -192,10 +192,13 @@ async function sendMessage(
   return { status: code === codes.UNAVAILABLE ? 503 : 400, text };
 }
 
+/** What finds the rows of all bodies. */
+export const bodySelectors = ['logs{batch!=""}', "traces", "m", "g", "line"] as const;
+
 /** By batch: the rows that are found, over all signals. */
 export async function countRows(server: Pick<ServerProcess, "url" | "token">): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const selector of ['logs{batch!=""}', "traces", "m", "g", "line"]) {
+  for (const selector of bodySelectors) {
     const found = await countsOf(server, `count(${selector}) by (batch)`);
     for (const [batch, count] of found) counts.set(batch, count);
   }

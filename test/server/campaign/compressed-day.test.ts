@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { report, scaled, seed, seededRandom, soakMinutes } from "../../durability/campaign.ts";
 import { openReceiver } from "../notify/receiver.ts";
-import { findRowFaults, makeBody, protocols, sendBody } from "./bodies.ts";
+import { bodySelectors, findRowFaults, makeBody, protocols, sendBody } from "./bodies.ts";
 import { readDayClock } from "./day-clock.ts";
 import { type Addressed, DayLoad } from "./day-load.ts";
 import type { DayOrder, DayServer, Footprint } from "./day-server.ts";
@@ -131,7 +131,7 @@ async function countBatches(
   range: { startTime: number; endTime: number },
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
+  for (const selector of bodySelectors) {
     const found = await countsOf(server, `count(${selector}) by (batch)`, range);
     for (const [batch, count] of found) counts.set(batch, count);
   }
