@@ -74,7 +74,7 @@ const isBounded = (steps: readonly PlanStep[]): boolean =>
 test(`random queries find what the naive evaluator finds (SVC_SEED=${seed})`, {
   timeout: 3_600_000,
 }, async () => {
-  for (let i = 0; i < (isLong ? 20_000 : 400); i++) {
+  for (let i = 0; i < (isLong ? 20_000 : 200); i++) {
     const query = randomQuery(random);
     const expected = newestFirst(findNaively(query));
     const { rows: found } = await searchLogs(store, { query, ...range, limit: 1_000 });
@@ -100,7 +100,7 @@ test(`random queries find what the naive evaluator finds (SVC_SEED=${seed})`, {
 test(`a bucket that is read by itself is as in the whole range (SVC_SEED=${seed})`, {
   timeout: 3_600_000,
 }, async () => {
-  for (let i = 0; i < (isLong ? 2_000 : 60); i++) {
+  for (let i = 0; i < (isLong ? 2_000 : 30); i++) {
     const rowsQuery = randomQuery(random);
     if (!isBounded(planLogs(rowsQuery).steps)) continue;
     const query = `count(${rowsQuery}) by (pod)`;
@@ -120,7 +120,7 @@ test(`a bucket that is read by itself is as in the whole range (SVC_SEED=${seed}
 test(`texts made of labels are those of the naive evaluator (SVC_SEED=${seed})`, {
   timeout: 3_600_000,
 }, async () => {
-  for (let i = 0; i < (isLong ? 5_000 : 150); i++) {
+  for (let i = 0; i < (isLong ? 5_000 : 80); i++) {
     const query = randomFormatQuery(random);
     const expected = newestFirst(findNaively(query));
     const { rows: found } = await searchLogs(store, { query, ...range, limit: 1_000 });
@@ -145,7 +145,7 @@ async function readPages(query: string, order: "newest" | "oldest"): Promise<Log
 test(`counts, numbers and fields are those of the rows found (SVC_SEED=${seed})`, {
   timeout: 3_600_000,
 }, async () => {
-  for (let i = 0; i < (isLong ? 5_000 : 150); i++) {
+  for (let i = 0; i < (isLong ? 5_000 : 80); i++) {
     const query = randomQuery(random);
     const found = findNaively(query);
     const by = random.pick(["x0", "pod", "traces.name", "log_level"]);
