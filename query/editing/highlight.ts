@@ -63,6 +63,7 @@ function commentsIn(text: string, from: number, to: number): QueryPiece[] {
 }
 
 const stageWords: ReadonlySet<string> = new Set(orderedStageWords);
+const lineFilters = [token.PipeEqual, token.PipeMatch, token.NotEqual, token.NotMatch];
 const functionsOfRows: ReadonlySet<string> = new Set(rowFunctions);
 
 /** The kind of a word that is one only in stages over several rows, and a label elsewhere. */
@@ -76,7 +77,7 @@ function kindOfRowWord(
   if (tokenMatcher(before, token.Pipe) && stageWords.has(image) && (opens || tokenMatcher(behind, token.By)))
     return "keyword";
   if (before.tokenType === token.Equal && opens && functionsOfRows.has(image)) return "function";
-  const isFilter = behind.tokenType === token.PipeEqual || behind.tokenType === token.PipeMatch;
+  const isFilter = lineFilters.includes(behind.tokenType);
   const isStep = tokenMatcher(before, token.LeftParen) || before.image === "then";
   if (image === "then" || (image === "not" && isStep && (isFilter || tokenMatcher(behind, token.Name))))
     return "keyword";

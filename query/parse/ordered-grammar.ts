@@ -17,10 +17,12 @@ const expected = {
 } as const;
 
 const stageWords: ReadonlySet<string> = new Set(orderedStageWords);
-const comparisons = [
-  ...[token.Equal, token.NotEqual, token.Match, token.NotMatch],
+/** Behind a word, these compare a label, and never begin a line filter. */
+const labelComparisons = [
+  ...[token.Equal, token.Match],
   ...[token.Greater, token.GreaterEqual, token.Less, token.LessEqual],
 ];
+const comparisons = [...labelComparisons, token.NotEqual, token.NotMatch];
 
 /** The part of the grammar for stages that look at several rows. Their words are labels everywhere else. */
 export class OrderedGrammar extends SelectorGrammar {
@@ -90,7 +92,8 @@ export class OrderedGrammar extends SelectorGrammar {
 
   readonly sequenceStep: GrammarRule = this.RULE("sequenceStep", () => {
     this.OPTION({
-      GATE: () => this.LA(1).image === "not" && !comparisons.includes(this.LA(2).tokenType),
+      // `not != "a"` is the word before a line filter. A label of that name needs quotes there.
+      GATE: () => this.LA(1).image === "not" && !labelComparisons.includes(this.LA(2).tokenType),
       DEF: () => this.CONSUME(token.Name),
     });
     this.OR({

@@ -81,6 +81,8 @@ export function printWithin(within: RowGroups["within"]): string {
 }
 
 function printSequenceStep({ isNot, filters }: SequencePart): string {
-  const printed = filters.map(printFilterStage).join(" ").replace(/^\| /, "");
+  const joined = filters.map(printFilterStage).join(" ").replace(/^\| /, "");
+  // A label of this name needs quotes where the word could stand before a line filter.
+  const printed = joined.replace(/^not(?=!)/, '"not"');
   return isNot ? `not ${printed}` : printed;
 }
