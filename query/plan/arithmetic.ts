@@ -29,12 +29,12 @@ export function isSetOperator(op: BinaryOperator): op is "and" | "or" | "unless"
 /**
  * The value of an operator for two numbers. With `bool`, a comparison gives 1 if it is true, else 0. Without `bool`, a
  * comparison that is true gives the left number, and one that is false gives undefined. Division and remainder by zero
- * give undefined.
+ * give undefined, and so does all else whose result is not finite, such as a root of a negative number.
  */
 export function calculate(op: BinaryOperator, a: number, b: number, bool: boolean): number | undefined {
   if ((op === "/" || op === "%") && b === 0) return undefined;
   const result = arithmetic[op as ArithmeticOperator](a, b);
-  if (typeof result === "number") return result;
+  if (typeof result === "number") return Number.isFinite(result) ? result : undefined;
   if (bool) return result ? 1 : 0;
   return result ? a : undefined;
 }

@@ -65,5 +65,6 @@ function planConstant(
   }
   const value = calculate(op, left.value, right.value, bool);
   if (value !== undefined) return { kind: "number", value };
-  return refuse(context.source, tree, "this divides by zero");
+  const divides = (op === "/" || op === "%") && right.value === 0;
+  return refuse(context.source, tree, divides ? "this divides by zero" : "this has no finite value");
 }

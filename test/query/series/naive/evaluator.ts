@@ -124,7 +124,10 @@ function evaluateOperation(node: OperationNode, left: Value, right: Value, world
     return applySetOperator(node, left, right);
   }
   const isExact = !/quantile|avg|stddev|"op":"rate"/.test(JSON.stringify(node));
-  const combine = (a: number, b: number) => calculate(node, a, b, isExact, world);
+  const combine = (a: number, b: number) => {
+    const value = calculate(node, a, b, isExact, world);
+    return value === undefined || !Number.isFinite(value) ? undefined : value;
+  };
   if (typeof left === "number" && typeof right === "number") {
     if (compare(node.op, 0, 0) !== undefined && !node.bool) throw new RefusedError("needs bool");
     return combine(left, right) ?? Number.NaN;
