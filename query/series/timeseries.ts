@@ -92,11 +92,11 @@ export async function queryTimeseries(
 
 /**
  * Returns whether the series of a plan have an order of their own: they come from `topk`, `bottomk` or `sort`. An
- * operator between them and a number, such as `topk(5, …) * 2`, and a function of each point keep it.
+ * operator between them and a number, such as `topk(5, …) * 2`, a minus and a function of each point keep it.
  */
 function isRanked(plan: SeriesPlan | Constant): boolean {
   if (plan.kind === "top" || plan.kind === "sort") return true;
-  if (plan.kind === "map" || plan.kind === "relabel") return isRanked(plan.of);
+  if (plan.kind === "map" || plan.kind === "relabel" || plan.kind === "negation") return isRanked(plan.of);
   if (plan.kind !== "calculation") return false;
   const { left, right } = plan;
   return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
