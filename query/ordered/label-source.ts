@@ -56,6 +56,11 @@ export class LabelSources {
     );
   }
 
+  /** Gives the rows those labels of joined rows that are among these fields, as if a step read them. */
+  name(fields: readonly Field[]): void {
+    for (const field of fields) this.of(field);
+  }
+
   /** The labels that steps have given the rows, with their sources. Of a joined row those that the query names, and some more. */
   get given(): ReadonlyMap<string, LabelSource> {
     const given = new Map<string, LabelSource>();

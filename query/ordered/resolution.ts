@@ -108,7 +108,9 @@ async function resolveWith(
   if (ordered.length === 0) return own;
   const found = await findRows(reader, rows, own, ordered);
   if (options.page !== undefined) found.found.rows = cutPage(found.found, options.page);
-  const fields = options.fields && [...options.fields, ...formats.flatMap(fieldsOfFormat)];
+  const formatted = formats.flatMap(fieldsOfFormat);
+  found.compiled.sources.name([...(options.fields ?? []), ...formatted]);
+  const fields = options.fields && [...options.fields, ...formatted];
   return [...(await makeSteps(reader, own, found, fields)), ...formats];
 }
 
