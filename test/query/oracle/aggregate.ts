@@ -3,6 +3,7 @@ import type { Random } from "../../../fixtures/random.ts";
 import { printAggregate } from "./row-series.ts";
 import type { MetricRead } from "./sample-series.ts";
 import {
+  checkApart,
   type Evaluation,
   type Grouping,
   groupLabels,
@@ -154,19 +155,18 @@ function compareLabels(a: OracleSeries, b: OracleSeries): number {
 
 export const pointsSum = ({ points }: OracleSeries) => sumOf([...points.values()]);
 
-/** Two sums are equal but for errors of floats, so that the order of their series is open. */
-export class Undecided extends Error {}
-
-const areWhole = ({ points }: OracleSeries) => [...points.values()].every(Number.isSafeInteger);
-
 /** Sorts by the sums of points, and by labels where sums are equal. */
-export function rank(series: readonly OracleSeries[], direction: "greatest" | "least"): OracleSeries[] {
+export function rank(
+  series: readonly OracleSeries[],
+  direction: "greatest" | "least",
+  forms: readonly string[],
+): OracleSeries[] {
   const sign = direction === "greatest" ? -1 : 1;
   const sums = new Map(series.map((each) => [each, pointsSum(each)]));
   return [...series].sort((a, b) => {
     const difference = sums.get(a)! - sums.get(b)!;
-    if (difference === 0 && areWhole(a) && areWhole(b)) return compareLabels(a, b);
-    if (Math.abs(difference) <= 1e-9 * Math.max(1, Math.abs(sums.get(a)!))) throw new Undecided();
+    checkApart(sums.get(a)!, sums.get(b)!, forms);
+    if (difference === 0) return compareLabels(a, b);
     return sign * difference;
   });
 }
@@ -181,14 +181,16 @@ export function keepTop(
   const grouping: Grouping | undefined = by === undefined ? undefined : { word: "by", labels: by };
   const evaluate = (asked: Evaluation): SeriesSet => {
     const left = new Map<string, number>();
-    const series = rank(evaluateSeries(of, asked).series, op === "topk" ? "greatest" : "least").filter(
-      ({ labels }) => {
-        const key = keyOf(groupLabels(labels, grouping));
-        const taken = left.get(key) ?? 0;
-        left.set(key, taken + 1);
-        return taken < count;
-      },
-    );
+    const series = rank(
+      evaluateSeries(of, asked).series,
+      op === "topk" ? "greatest" : "least",
+      of.forms,
+    ).filter(({ labels }) => {
+      const key = keyOf(groupLabels(labels, grouping));
+      const taken = left.get(key) ?? 0;
+      left.set(key, taken + 1);
+      return taken < count;
+    });
     return { series, isOrdered: true };
   };
   const text = printAggregate(op, `${count}, ${of.text}`, grouping, random);
@@ -196,7 +198,7 @@ export function keepTop(
     text,
     forms: [by === undefined ? op : `${op} by`, ...of.forms],
     binding: 9,
-    isUnlabelled: false,
+    isUnlabelled: of.isUnlabelled,
     evaluate,
   };
 }
@@ -233,6 +235,7 @@ function quantileOfBuckets(q: number, counted: [bound: number, count: number][])
   const observations = buckets.at(-1)![1];
   if (observations === 0) return undefined;
   const wanted = q * observations;
+  for (const [, count] of buckets) checkApart(count, wanted, ["quantile"]);
   const at = buckets.findIndex(([, count], i) => i === buckets.length - 1 || count >= wanted);
   if (at === buckets.length - 1) return buckets.at(-2)![0];
   const [end, count] = buckets[at]!;

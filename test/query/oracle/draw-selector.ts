@@ -39,7 +39,8 @@ import { drawExpression, quote } from "./text.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Labels that may be in milliseconds, which no bytes compare with. */
-const isMilliseconds = (label: string) => /duration_ms$|^(since|until|sequence)_\w*ms$/.test(label);
+const isMilliseconds = (label: string) =>
+  /duration_ms$|^(since|until|sequence)_\w*ms$|^(before|next)$/.test(label);
 
 export interface SelectorWish {
   source: RowSource;
@@ -75,6 +76,7 @@ export class SelectorDraw {
     if (this.#wish.source === "logs")
       for (let i = random.below(3); i > 0; i--) stages.push(this.#drawExtraction());
     for (let i = random.below(2); i > 0; i--) stages.push(this.#drawFilter());
+    if (random.oneIn(8)) stages.push(this.#drawFormat());
     if (this.#wish.hasOrdered) {
       for (let i = 1 + random.below(2); i > 0; i--) stages.push(this.#drawOrdered());
       for (let i = random.below(2); i > 0; i--) stages.push(this.#drawFilter());
@@ -238,10 +240,9 @@ export class SelectorDraw {
     this.#add(name, ["GET", "none"]);
     return change(text, "label_format", (row) => {
       const [made, value] = [format(pieces, row), row.readLabel(old)];
+      if (renames) row.setLabel(old, undefined);
       row.setLabel(name, made);
-      if (!renames) return;
-      row.setLabel(old, undefined);
-      row.setLabel(renamed, value);
+      if (renames) row.setLabel(renamed, value);
     });
   }
 
@@ -315,8 +316,7 @@ export class SelectorDraw {
   #drawStep(isNot: boolean): PrintedStep {
     const random = this.#random;
     if (random.oneIn(2)) {
-      let line = this.#drawLineFilter();
-      while (isNot && line.text.startsWith("!")) line = this.#drawLineFilter();
+      const line = this.#drawLineFilter();
       return { isNot, text: line.text, passes: (row) => line.passesText(row.text) };
     }
     const condition = this.#drawMatcher();
@@ -362,10 +362,11 @@ export class SelectorDraw {
     ]);
     const kind = random.oneIn(3) ? "unless" : "join";
     if (kind === "join") {
-      this.#labels.push([`${other}.service.name`, ["cart", "/k8s/shop/web"]]);
-      if (other === "traces")
-        this.#labels.push(["traces.duration_ms", ["12"]], ["traces.kind", ["server", "client"]]);
-      else this.#labels.push(["logs.status", ["200"]]);
+      this.#add(`${other}.service.name`, ["cart", "/k8s/shop/web"]);
+      if (other === "logs") this.#add("logs.status", ["200"]);
+      else
+        for (const name of ["duration_ms", "kind", "http.status"])
+          this.#add(`traces.${name}`, ["12", "server"]);
     }
     return joinRows(kind, inner, on, withinMs, random);
   }

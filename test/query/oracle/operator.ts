@@ -2,6 +2,7 @@
 import type { Random } from "../../../fixtures/random.ts";
 import { compareNumbers } from "./condition.ts";
 import {
+  checkApart,
   type Evaluation,
   groupLabels,
   keyOf,
@@ -91,7 +92,7 @@ export function operate(
   const text = `${wrap(left, !isRightToLeft)} ${op}${isBool ? " bool" : ""}${on} ${wrap(right, isRightToLeft)}`;
   const evaluate = (asked: Evaluation): Value => {
     const sides = [left.evaluate(asked), right.evaluate(asked)] as const;
-    const work = (a: number, b: number) => combinePoints(op, isBool, a, b);
+    const work = (a: number, b: number) => combinePoints(op, isBool, a, b, [...left.forms, ...right.forms]);
     if (op === "default") return fill(left, sides[0] as SeriesSet, sides[1], asked);
     const [a, b] = sides;
     if (typeof a === "number" && typeof b === "number") return work(a, b) ?? Number.NaN;
@@ -117,8 +118,17 @@ export function operate(
 const comparing: Readonly<Record<string, true>> = Object.fromEntries(comparisons.map((op) => [op, true]));
 
 /** What one point and another give: of a comparison the left one where it holds. */
-function combinePoints(op: string, isBool: boolean, left: number, right: number): number | undefined {
+function combinePoints(
+  op: string,
+  isBool: boolean,
+  left: number,
+  right: number,
+  forms: readonly string[],
+): number | undefined {
+  // A remainder jumps where the left number is a multiple of the right one.
+  if (op === "%") checkApart(left / right, Math.round(left / right), forms);
   if (!(op in comparing)) return calculateWith(op, left, right);
+  checkApart(left, right, forms);
   const holds = compareNumbers(left, op, right);
   return isBool ? Number(holds) : holds ? left : undefined;
 }

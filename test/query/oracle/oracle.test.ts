@@ -16,6 +16,8 @@ import { generatedVocabulary } from "./vocabulary.ts";
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const times = process.env.SVC_SOAK === "1" ? 20 : 1;
 const failuresMax = 10;
+/** Milliseconds that one of the tests may take. */
+const timeMax = times * 120_000;
 
 const dir = mkdtempSync(join(tmpdir(), "svc-oracle-"));
 let store: Store;
@@ -62,59 +64,71 @@ async function askRows(question: RowQuestion): Promise<string | undefined> {
   return difference && `${question.query}\n  from ${question.startMs} to ${question.endMs}: ${difference}`;
 }
 
-test(`searches find what loops find (SVC_SEED=${seed})`, async () => {
-  const failures = await askAll(300 * times, (random) => {
-    const source = random.oneIn(3) ? "traces" : "logs";
-    const wish = { source, needsWithin: false, hasOrdered: random.oneIn(2) } as const;
-    const selector = new SelectorDraw(random, generatedVocabulary, wish).draw();
-    return askRows(searchFor(selector, drawRange(random), random.pick(limits)));
-  });
-  expect(failures.join("\n\n")).toBe("");
-});
-
-test(`search terms find what loops find (SVC_SEED=${seed})`, async () => {
-  const failures = await askAll(100 * times, (random) => {
-    const terms = drawSearchTerms(random, generatedVocabulary.terms);
-    const range = drawRange(random);
-    const find = ({ rows }: OracleData) =>
-      rows.logs.filter((row) => isInRange(row, { rows, ...range }) && terms.passes(row));
-    const query = terms.text;
-    return askRows({
-      query,
-      source: "logs",
-      forms: ["terms", ...terms.forms],
-      ...range,
-      limit: random.pick(limits),
-      find,
+test(
+  `searches find what loops find (SVC_SEED=${seed})`,
+  async () => {
+    const failures = await askAll(300 * times, (random) => {
+      const source = random.oneIn(3) ? "traces" : "logs";
+      const wish = { source, needsWithin: false, hasOrdered: random.oneIn(2) } as const;
+      const selector = new SelectorDraw(random, generatedVocabulary, wish).draw();
+      return askRows(searchFor(selector, drawRange(random), random.pick(limits)));
     });
-  });
-  expect(failures.join("\n\n")).toBe("");
-});
+    expect(failures.join("\n\n")).toBe("");
+  },
+  timeMax,
+);
 
-test(`timeseries are what loops calculate (SVC_SEED=${seed})`, async () => {
-  const failures = await askAll(400 * times, async (random) => {
-    const drawn = new SeriesDraw(random, generatedVocabulary, [
-      "logs",
-      "traces",
-      "metrics",
-      "metrics",
-      "resources",
-    ]);
-    const expression = drawn.draw(random.below(4));
-    const bucketSeconds = random.pick([30, 60, 300, 600]);
-    const range = drawRange(random);
-    count(expression.forms);
-    const difference = await compareSeries(store, data, { expression, bucketSeconds, ...range });
-    return (
-      difference && `${expression.text}\n  ${JSON.stringify({ ...range, bucketSeconds })}: ${difference}`
-    );
-  });
-  if (process.env.SVC_FORMS === "1")
-    console.log(
-      [...forms]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map((of) => of.join(" "))
-        .join("\n"),
-    );
-  expect(failures.join("\n\n")).toBe("");
-});
+test(
+  `search terms find what loops find (SVC_SEED=${seed})`,
+  async () => {
+    const failures = await askAll(100 * times, (random) => {
+      const terms = drawSearchTerms(random, generatedVocabulary.terms);
+      const range = drawRange(random);
+      const find = ({ rows }: OracleData) =>
+        rows.logs.filter((row) => isInRange(row, range) && terms.passes(row));
+      const query = terms.text;
+      return askRows({
+        query,
+        source: "logs",
+        forms: ["terms", ...terms.forms],
+        ...range,
+        limit: random.pick(limits),
+        find,
+      });
+    });
+    expect(failures.join("\n\n")).toBe("");
+  },
+  timeMax,
+);
+
+test(
+  `timeseries are what loops calculate (SVC_SEED=${seed})`,
+  async () => {
+    const failures = await askAll(400 * times, async (random) => {
+      const drawn = new SeriesDraw(random, generatedVocabulary, [
+        "logs",
+        "traces",
+        "metrics",
+        "metrics",
+        "resources",
+      ]);
+      const expression = drawn.draw(random.below(4));
+      const bucketSeconds = random.pick([30, 60, 300, 600]);
+      const range = drawRange(random);
+      count(expression.forms);
+      const difference = await compareSeries(store, data, { expression, bucketSeconds, ...range });
+      return (
+        difference && `${expression.text}\n  ${JSON.stringify({ ...range, bucketSeconds })}: ${difference}`
+      );
+    });
+    if (process.env.SVC_FORMS === "1")
+      console.log(
+        [...forms]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map((of) => of.join(" "))
+          .join("\n"),
+      );
+    expect(failures.join("\n\n")).toBe("");
+  },
+  timeMax,
+);

@@ -43,8 +43,10 @@ export function giveLabel(
     for (const [at, row] of group.entries()) given.set(row, readFrom(group, at, read, withinMs));
   }
   for (const row of rows) {
+    const isOfMilliseconds = "label" in read && row.isMilliseconds(read.label);
     row.setLabel(name, given.get(row));
-    if (/^(since|until)_/.test(read.name)) row.milliseconds.add(name);
+    if (isOfMilliseconds || /^(since|until)_/.test(read.name)) row.milliseconds.add(name);
+    else row.milliseconds.delete(name);
   }
 }
 

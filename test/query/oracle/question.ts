@@ -8,12 +8,11 @@ import {
   searchLogs,
   searchSpans,
 } from "../../../query/index.ts";
-import { Undecided } from "./aggregate.ts";
 import type { OracleData } from "./dataset.ts";
 import { Refusal } from "./operator.ts";
 import type { StagedRow } from "./row.ts";
 import { findRows, isInRange, newestFirst, type Selector, shownAttributes } from "./selector.ts";
-import { keyOf, listBuckets, type OracleSeries, type SeriesExpression } from "./series.ts";
+import { keyOf, listBuckets, type OracleSeries, type SeriesExpression, Undecided } from "./series.ts";
 
 export interface AskedRange {
   startMs: number;

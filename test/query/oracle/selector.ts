@@ -65,7 +65,10 @@ export function select(
   };
 }
 
-export function isInRange({ timeMs }: StagedRow, { startMs, endMs }: Asked): boolean {
+export function isInRange(
+  { timeMs }: StagedRow,
+  { startMs, endMs }: Pick<Asked, "startMs" | "endMs">,
+): boolean {
   return timeMs >= startMs && timeMs <= endMs;
 }
 

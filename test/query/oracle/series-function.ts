@@ -5,6 +5,7 @@ import { mapPoints, Refusal } from "./operator.ts";
 import { printTiming } from "./row-series.ts";
 import { findRows, type Selector } from "./selector.ts";
 import {
+  checkApart,
   type Evaluation,
   keyOf,
   makeSeries,
@@ -22,7 +23,11 @@ export type PointFunction =
   | { name: "clamp"; min: number; max: number }
   | { name: "clamp_min" | "clamp_max"; bound: number };
 
-function changePoint(by: PointFunction, value: number): number {
+function changePoint(by: PointFunction, value: number, forms: readonly string[]): number {
+  const to = by.name === "round to" ? by.to : 1;
+  const edge = by.name.startsWith("round") ? 0.5 : 0;
+  if (/^(ceil|floor|round)/.test(by.name))
+    checkApart(value / to, Math.round(value / to - edge) + edge, forms);
   switch (by.name) {
     case "abs":
       return Math.abs(value);
@@ -56,13 +61,13 @@ export function applyToPoints(by: PointFunction, of: SeriesExpression): SeriesEx
     forms: [by.name, ...of.forms],
     binding: 9,
     isUnlabelled: of.isUnlabelled,
-    evaluate: (asked) => mapPoints(of.evaluate(asked), (value) => changePoint(by, value)),
+    evaluate: (asked) => mapPoints(of.evaluate(asked), (value) => changePoint(by, value, of.forms)),
   };
 }
 
 export function sortSeries(name: "sort" | "sort_desc", of: SeriesExpression): SeriesExpression {
   const evaluate = (asked: Evaluation): SeriesSet => {
-    const series = rank(evaluateSeries(of, asked).series, name === "sort" ? "least" : "greatest");
+    const series = rank(evaluateSeries(of, asked).series, name === "sort" ? "least" : "greatest", of.forms);
     return { series, isOrdered: true };
   };
   return {

@@ -166,3 +166,16 @@ export function groupLabels(
       : Object.keys(labels).filter((name) => !grouping.labels.includes(name));
   return keepLabels(kept, (name) => labels[name]);
 }
+
+/** The answer depends on the errors of floats, so that it is open. */
+export class Undecided extends Error {}
+
+/** Forms whose numbers are not exact: two ways to calculate them differ by the errors of floats. */
+const inexactForms =
+  /rate|avg|stddev|quantile|deriv|delta|predict|gauge|json_path|operator [/^%]|sum|every series/;
+
+/** Throws where two numbers, one of which comes of these forms, are the same but for errors of floats. */
+export function checkApart(a: number, b: number, forms: readonly string[]): void {
+  const isNear = Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
+  if (isNear && forms.some((form) => inexactForms.test(form))) throw new Undecided();
+}
