@@ -79,6 +79,7 @@ export class StagedRow implements Labelled {
   setLabel(label: string, text: string | undefined): void {
     const inner = label.slice("attributes.".length);
     const name = this.hasColumns && label.startsWith("attributes.") && columns.has(inner) ? inner : label;
+    this.joined.delete(name);
     if (text === undefined || text === "") this.attributes.delete(name);
     else this.attributes.set(name, text);
   }

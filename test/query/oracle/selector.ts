@@ -29,7 +29,8 @@ export interface Stage {
   forms: readonly string[];
   /** In which directions it looks at other rows without a bound. */
   looks?: Directions;
-  apply(rows: readonly StagedRow[], asked: Asked): StagedRow[];
+  /** `cut`: where no stage of the selector sees rows outside of the range. */
+  apply(rows: readonly StagedRow[], asked: Asked, cut: Directions): StagedRow[];
 }
 
 interface Directions {
@@ -83,7 +84,7 @@ export function findRows({ source, matchers, stages }: Selector, asked: Asked): 
   };
   let rows = cutRows(asked.rows[source], asked, cut).map((row) => row.copy());
   rows = rows.filter((row) => matchers.every((matcher) => matcher.passes(row)));
-  for (const stage of stages) rows = stage.apply(rows, asked);
+  for (const stage of stages) rows = stage.apply(rows, asked, cut);
   return rows;
 }
 
@@ -183,8 +184,8 @@ export function joinRows(
   );
   const text = `| ${kind} (${other.text}) on (${labels.join(", ")})${printReach({ by: undefined, withinMs }, random)}`;
   const looks = { back: withinMs === undefined, ahead: withinMs === undefined };
-  const apply = (rows: readonly StagedRow[], asked: Asked) => {
-    const others = cutRows(findRows(other, asked), asked, looks);
+  const apply = (rows: readonly StagedRow[], asked: Asked, cut: Directions) => {
+    const others = cutRows(findRows(other, asked), asked, cut);
     const partners = new Map(rows.map((row) => [row, findPartner(row, others, on, withinMs)]));
     const kept = rows.filter((row) => (partners.get(row) !== undefined) === (kind === "join"));
     if (kind === "join") for (const row of kept) showPartner(row, partners.get(row)!, other.source);
