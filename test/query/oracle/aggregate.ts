@@ -203,8 +203,8 @@ export function keepTop(
   };
 }
 
-/** As Prometheus' `bucketQuantile`. */
-export function histogramQuantile(q: number, of: SeriesExpression): SeriesExpression {
+/** As Prometheus' `bucketQuantile`. `isUnlabelled`: the buckets have the label `le` alone. */
+export function histogramQuantile(q: number, of: SeriesExpression, isUnlabelled: boolean): SeriesExpression {
   const evaluate = (asked: Evaluation): SeriesSet => {
     const groups = Map.groupBy(evaluateSeries(of, asked).series, ({ labels }) => {
       const { le: _, ...others } = labels;
@@ -225,7 +225,7 @@ export function histogramQuantile(q: number, of: SeriesExpression): SeriesExpres
     return { series: series.filter(({ points }) => points.size > 0), isOrdered: false };
   };
   const text = `histogram_quantile(${q}, ${of.text})`;
-  return { text, forms: ["histogram_quantile", ...of.forms], binding: 9, isUnlabelled: false, evaluate };
+  return { text, forms: ["histogram_quantile", ...of.forms], binding: 9, isUnlabelled, evaluate };
 }
 
 function quantileOfBuckets(q: number, counted: [bound: number, count: number][]): number | undefined {

@@ -203,16 +203,13 @@ export class SeriesDraw {
       this.#drawTiming(),
       random,
     );
-    if (random.oneIn(3)) {
-      const by = random.oneIn(2) ? ["pod"] : [];
-      const summed = aggregateMetric({ op: "sum" }, read, { word: "by", labels: ["le", ...by] }, random);
-      const q = random.pick(quantiles);
-      const around = histogramQuantile(q, { ...summed, text: read.text });
-      const grouped: Grouping | undefined = by.length > 0 ? { word: "by", labels: by } : undefined;
-      return { ...around, text: printAggregate("histogram_quantile", `${q}, ${read.text}`, grouped, random) };
-    }
-    const grouping: Grouping = { word: "by", labels: ["le", ...(random.oneIn(2) ? ["pod"] : [])] };
-    return histogramQuantile(random.pick(quantiles), aggregateMetric({ op: "sum" }, read, grouping, random));
+    const by = random.oneIn(2) ? ["pod"] : [];
+    const q = random.pick(quantiles);
+    const summed = aggregateMetric({ op: "sum" }, read, { word: "by", labels: ["le", ...by] }, random);
+    if (!random.oneIn(3)) return histogramQuantile(q, summed, by.length === 0);
+    const around = histogramQuantile(q, { ...summed, text: read.text }, by.length === 0);
+    const grouping: Grouping | undefined = by.length > 0 ? { word: "by", labels: by } : undefined;
+    return { ...around, text: printAggregate("histogram_quantile", `${q}, ${read.text}`, grouping, random) };
   }
 
   #drawNumber(): SeriesExpression {
