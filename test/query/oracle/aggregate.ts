@@ -153,7 +153,7 @@ function compareLabels(a: OracleSeries, b: OracleSeries): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-export const pointsSum = ({ points }: OracleSeries) => sumOf([...points.values()]);
+const pointsSum = ({ points }: OracleSeries) => sumOf([...points.values()]);
 
 /** Sorts by the sums of points, and by labels where sums are equal. */
 export function rank(

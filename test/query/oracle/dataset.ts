@@ -12,7 +12,7 @@ export const dataSpanMs = 3_600_000;
 
 export const services = ["/k8s/shop/web", "/k8s/shop/pay", "/k8s/shop/api", "/k8s/infra/job", "cart"];
 export const paths = ["/cart", "/pay", "/a b", "/cart?id=7&x=1"];
-export const levels = [
+const levels = [
   "INFO",
   "info",
   "Warn",

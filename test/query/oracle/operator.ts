@@ -54,7 +54,7 @@ export function mapPoints(value: Value, change: (value: number) => number | unde
   return { series: series.filter(({ points }) => points.size > 0), isOrdered: value.isOrdered };
 }
 
-export function calculateWith(op: string, left: number, right: number): number {
+function calculateWith(op: string, left: number, right: number): number {
   switch (op) {
     case "^":
       return left ** right;

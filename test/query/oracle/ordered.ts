@@ -2,7 +2,7 @@
 import type { StagedRow } from "./row.ts";
 
 /** The rows of each group; rows that have none of the labels are in none. */
-export function groupRows(rows: readonly StagedRow[], by: readonly string[] | undefined): StagedRow[][] {
+function groupRows(rows: readonly StagedRow[], by: readonly string[] | undefined): StagedRow[][] {
   if (by === undefined) return rows.length === 0 ? [] : [[...rows]];
   const groups = new Map<string, StagedRow[]>();
   for (const row of rows) {
@@ -17,7 +17,7 @@ export function groupRows(rows: readonly StagedRow[], by: readonly string[] | un
 }
 
 /** Milliseconds from one row to another. */
-export function millisecondsBetween(first: StagedRow, second: StagedRow): number {
+function millisecondsBetween(first: StagedRow, second: StagedRow): number {
   return Number(second.stored.timeNs - first.stored.timeNs) / 1e6;
 }
 

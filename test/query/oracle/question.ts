@@ -19,8 +19,10 @@ export interface AskedRange {
   endMs: number;
 }
 
-/** What differs, or nothing. */
+/** What differs, or nothing; `undecided` where the answer depends on the errors of floats. */
 export type Difference = string | undefined;
+
+export const undecided = "undecided";
 
 export interface RowQuestion extends AskedRange {
   /** The text that is asked. */
@@ -139,7 +141,7 @@ export async function compareSeries(
     expected = value.series;
     isOrdered = value.isOrdered;
   } catch (error) {
-    if (error instanceof Undecided) return undefined;
+    if (error instanceof Undecided) return undecided;
     if (!(error instanceof Refusal)) throw error;
     expected = error;
   }

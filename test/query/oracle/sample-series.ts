@@ -33,7 +33,7 @@ export interface MetricRead {
 }
 
 /** A series and, by bucket, its numbers there. */
-export interface SeriesSpans {
+interface SeriesSpans {
   labels: Readonly<Record<string, string>>;
   /** One number of each bucket: the average of a gauge, the increase of a counter, or what the function gives. */
   numbers: OracleSeries;
@@ -80,7 +80,7 @@ export function readMetric(
   return { text: printRead(read, selector), forms, isCounter, read, listSpans };
 }
 
-export function labelsOf({ labels }: { labels: Readonly<Record<string, string>> }): Labelled {
+function labelsOf({ labels }: { labels: Readonly<Record<string, string>> }): Labelled {
   return { hasColumns: false, isMilliseconds: () => false, readLabel: (name) => labels[name] };
 }
 

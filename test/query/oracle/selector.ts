@@ -121,7 +121,7 @@ export interface Reach {
   withinMs: number | undefined;
 }
 
-export function printReach({ by, withinMs }: Reach, random: Random): string {
+function printReach({ by, withinMs }: Reach, random: Random): string {
   const labels = by === undefined ? "" : ` by (${by.map((label) => printLabel(label, random)).join(", ")})`;
   return labels + (withinMs === undefined ? "" : ` within ${printDuration(withinMs, random)}`);
 }

@@ -105,7 +105,7 @@ export function quantileOf(values: readonly number[], q: number): number {
   return below + (above - below) * (rank - Math.floor(rank));
 }
 
-export function deviationOf(values: readonly number[]): number {
+function deviationOf(values: readonly number[]): number {
   const mean = sumOf(values) / values.length;
   return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
 }
