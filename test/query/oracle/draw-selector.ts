@@ -70,12 +70,12 @@ export class SelectorDraw {
 
   draw(): Selector {
     const random = this.#random;
-    const matchers = Array.from({ length: random.below(3) }, () => this.#drawMatcher());
+    const matchers = Array.from({ length: random.below(2) }, () => this.#drawMatcher());
     const stages: Stage[] = [];
-    for (let i = random.below(3); i > 0; i--) stages.push(this.#drawFilter());
+    if (random.oneIn(3)) stages.push(this.#drawFilter());
     if (this.#wish.source === "logs")
       for (let i = random.below(3); i > 0; i--) stages.push(this.#drawExtraction());
-    for (let i = random.below(2); i > 0; i--) stages.push(this.#drawFilter());
+    if (random.oneIn(3)) stages.push(this.#drawFilter());
     if (random.oneIn(8)) stages.push(this.#drawFormat());
     if (this.#wish.hasOrdered) {
       for (let i = 1 + random.below(2); i > 0; i--) stages.push(this.#drawOrdered());
@@ -104,9 +104,11 @@ export class SelectorDraw {
   #drawMatcher(): Condition {
     const random = this.#random;
     const [name, values] = random.pick(this.#labels);
+    // A condition that always holds names no label, so that a search does not show those of a joined row beside it.
+    const isAny = random.oneIn(12) && !this.#labels.some(([own]) => /^(logs|traces)\./.test(own));
     const kind = random.below(8);
     if (kind < 4)
-      return equals(name, random.oneIn(3) ? "!=" : "=", random.oneIn(12) ? "*" : random.pick(values), random);
+      return equals(name, random.oneIn(3) ? "!=" : "=", isAny ? "*" : random.pick(values), random);
     if (kind < 6) {
       const literals = values.filter((value) => value.length < 30);
       const expression = drawExpression(random, literals.length > 0 ? literals : ["a"]);
@@ -124,7 +126,7 @@ export class SelectorDraw {
     const random = this.#random;
     if (depth === 0 || random.oneIn(2)) return this.#drawMatcher();
     const parts = Array.from({ length: 2 + random.below(2) }, () => this.#drawCondition(depth - 1));
-    return join(random.oneIn(2) ? "and" : "or", parts, random);
+    return join(random.oneIn(3) ? "and" : "or", parts, random);
   }
 
   #drawLineFilter(): LineFilter {
