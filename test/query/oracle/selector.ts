@@ -195,6 +195,8 @@ export function joinRows(
 }
 
 function showPartner(row: StagedRow, partner: StagedRow, source: RowSource): void {
+  // A second row of the same signal takes the place of the first.
+  for (const name of row.joined.keys()) if (name.startsWith(`${source}.`)) row.joined.delete(name);
   const names = [
     ...partner.attributes.keys(),
     ...(partner.hasColumns ? ["timestamp", "log_level", "message"] : ["timestamp"]),
