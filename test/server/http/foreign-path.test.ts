@@ -15,7 +15,10 @@ test.each([
   ["/services/collector/mint", "Splunk's HTTP event collector: POST /services/collector takes events"],
   ["/api/v1/spans", "Zipkin's API v1: POST /api/v2/spans takes spans of v2"],
   ["/logs-app/_search", "Elasticsearch: only documents are taken, at POST /_bulk"],
-  ["/opentelemetry.proto.collector.logs.v1.LogsService/Export", "gRPC: OTLP over gRPC is taken on a port of its own, 4317"],
+  [
+    "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+    "gRPC: OTLP over gRPC is taken on a port of its own, 4317",
+  ],
   ["/loki/api/v1/query_range", "Loki: POST /loki/api/v1/push takes entries"],
   ["/api/v3/write_lp", "InfluxDB: POST /write and /api/v2/write take lines"],
 ])("%s", async (path, product) => {
