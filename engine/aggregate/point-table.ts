@@ -11,6 +11,12 @@ export class PointTable {
   /** Point plus 1, or 0 for an empty slot; a power of two, at least twice as long as the vectors. */
   #slots = new Int32Array(128);
 
+  /** `expected`: so many points find room at once. */
+  constructor(expected = 0) {
+    if (expected > this.#groups.length)
+      this.#resize(Math.min(2 ** Math.ceil(Math.log2(expected)), pointsMax));
+  }
+
   get count(): number {
     return this.#count;
   }
@@ -48,7 +54,10 @@ export class PointTable {
 
   #grow(): void {
     checkPoints(this.#count + 1);
-    const length = Math.min(this.#groups.length * 2, pointsMax);
+    this.#resize(Math.min(this.#groups.length * 2, pointsMax));
+  }
+
+  #resize(length: number): void {
     this.#groups = growArray(this.#groups, length);
     this.#buckets = growArray(this.#buckets, length);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));

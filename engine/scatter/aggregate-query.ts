@@ -49,7 +49,8 @@ async function mergeAnswers(
   control: QueryControl,
 ): Promise<AggregatedPoints> {
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
-  const table = new PointTable();
+  // Threads have read other chunks, so that most of their points are different ones.
+  const table = new PointTable(answers.reduce((sum, { points }) => sum + points.groups.length, 0));
   const states = new PointStates(aggregates);
   for (const answer of answers) {
     const numberOf = new Uint32Array(answer.groups);

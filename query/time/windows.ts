@@ -61,6 +61,8 @@ export class BucketWindows {
 
   /** Index of the first bucket, from `bucket` on, whose window ends behind a step; `count` where there is none. */
   firstEndingBehind(step: number, bucket: number): number {
+    // Mostly it is the next one.
+    if (bucket < this.count && this.stepsOf(bucket)[1] > step) return bucket;
     let [low, high] = [bucket, this.count];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
