@@ -2,7 +2,7 @@
 
 import type { Field, FormatPart, RowFormat, TextChange } from "../plan/filter.ts";
 
-/** A row whose message and attributes are replaced by texts. */
+/** A row whose message and attributes a format may write. */
 export interface FormattedRow {
   message: string;
   readonly attributes: { set(key: string, text: string): void; delete(key: string): void };
@@ -57,6 +57,18 @@ function changeText(text: string, change: TextChange): string {
     case "default":
       return text === "" ? change.text : text;
     case "replace":
-      return change.from === "" ? text : text.replaceAll(change.from, () => change.to);
+      return change.from === "" ? text : replaceAll(text, change.from, change.to);
   }
+}
+
+/** Stops once the text is longer than a text may be: a long text for each character would fill the memory. */
+function replaceAll(text: string, from: string, to: string): string {
+  let made = "";
+  let start = 0;
+  for (let found = text.indexOf(from); found >= 0; found = text.indexOf(from, start)) {
+    made += text.slice(start, found) + to;
+    start = found + from.length;
+    if (made.length > textLengthMax) return made;
+  }
+  return made + text.slice(start);
 }
