@@ -54,6 +54,8 @@ export class RowAttributes {
   readonly #row: number;
   /** Undefined for those that are taken away. */
   readonly #made: Map<string, string | undefined>;
+  /** The attributes that have no column of their own, once one of them is asked for. */
+  #overflow: Map<string, string> | undefined;
 
   constructor(view: ChunkView, row: number, made = new Map<string, string | undefined>()) {
     this.#view = view;
@@ -109,7 +111,7 @@ export class RowAttributes {
   #overflowText(key: string): string | undefined {
     const { overflow } = this.#view;
     if (overflow.kind === "absent") return undefined;
-    const text = columnText(overflow, this.#row);
-    return text === undefined ? undefined : parseOverflow(text).find(([name]) => name === key)?.[1];
+    this.#overflow ??= new Map(parseOverflow(columnText(overflow, this.#row) ?? "[]"));
+    return this.#overflow.get(key);
   }
 }
