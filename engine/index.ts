@@ -93,5 +93,6 @@ export type {
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
 export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
+export { lowerBound } from "./vector/binary-search.ts";
 export { parseQuantity, type Quantity } from "./vector/quantity.ts";
 export { type TextVector, textAt, toTextVector } from "./vector/text.ts";

@@ -1,6 +1,6 @@
 /** Reads the texts of the labels that stages over several rows give the rows found. */
 
-import type { AttachedAttribute, ColumnRead, Field } from "../../engine/index.ts";
+import { type AttachedAttribute, type ColumnRead, type Field, lowerBound } from "../../engine/index.ts";
 import { fillInTurns } from "../time/in-turns.ts";
 import { sortInTurns } from "../time/sort-in-turns.ts";
 import { numbersOf, type OrderedCompilation } from "./compilation.ts";
@@ -128,15 +128,4 @@ async function attachTexts(
     });
   }
   return attached;
-}
-
-/** The index of the first number that is at least `least`. */
-function lowerBound(ascending: Float64Array, least: number): number {
-  let [low, high] = [0, ascending.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ascending[middle]! < least) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
