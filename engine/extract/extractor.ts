@@ -38,7 +38,8 @@ export interface ExtractionTarget {
 }
 
 /**
- * Adds what one stage extracts from a message to the row's `attributes`. A name that the row was stored with gets the suffix `_extracted`; names that are empty, too long or present already are skipped.
+ * Adds what one stage extracts from a message to the row's `attributes`. A name that the row was stored with gets the
+ * suffix `_extracted`; names that are empty, too long or present already are skipped.
  */
 export function applyExtractor(extract: Extract, message: string, attributes: ExtractionTarget): void {
   let count = 0;

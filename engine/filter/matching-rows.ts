@@ -10,8 +10,8 @@ import { type ConditionCounter, compileConditions } from "./condition-counter.ts
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 
 /**
- * The selection of the rows in [from, to) that pass all conditions; bit 0 is the row `from & ~7`. Throws what the checkpoint throws,
- * and Failure "input" for a pattern that is not RE2.
+ * The selection of the rows in [from, to) that pass all conditions; bit 0 is the row `from & ~7`. Throws what the
+ * checkpoint throws, and Failure "input" for a pattern that is not RE2.
  */
 export async function selectMatchingRows(
   residual: readonly Filter[],

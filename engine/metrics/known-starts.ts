@@ -1,6 +1,7 @@
 /**
- * The starts of counters that are stored already, so that not every sample stores its counter's start again. A start is
- * known by a hash of its series and time. It is noted once it is on disk: what a batch that failed had would be lost.
+ * The starts of counters that are stored already, so that not every sample stores its counter's start again. Only a
+ * hash of a start's series and time is kept. A start is noted once its batch is on disk: noted earlier, the start of a
+ * batch that failed would never be stored.
  */
 
 import { knownStartsMax } from "../limits.ts";

@@ -26,7 +26,7 @@ export class KeyCodes {
     return this.#count;
   }
 
-  /** The codes of some rows. Without labels all rows have the code 0. */
+  /** The code of each row: equal for rows with equal texts of the labels. Without labels all rows have the code 0. */
   async codesOf(rows: Uint32Array, parts: readonly KeyPart[], work: WorkDeadline): Promise<Int32Array> {
     const codes = new Int32Array(rows.length);
     if (parts.length === 0) {

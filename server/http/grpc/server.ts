@@ -23,7 +23,7 @@ export interface GrpcOptions extends HttpOptions {
 }
 
 /**
- * Starts listening for the routes that have a `grpcMethod`. Rejects with the error of Node's where the address is not
+ * Starts listening for the routes that have a `grpcMethod`. Rejects with Node's error where the address is not
  * available.
  */
 export async function openGrpc(options: GrpcOptions): Promise<HttpServer> {
