@@ -92,6 +92,10 @@ export class SeriesFolds {
   /** The previous sample of each series: nanoseconds since the start of the current day, and its value. */
   readonly #lastTime: Float64Array;
   readonly #lastValue: Float64Array;
+  /** Where the previous sample of a counter is a zero: the sample before that zero, and 1 where the zero was counted. */
+  readonly #timeBeforeZero: Float64Array;
+  readonly #valueBeforeZero: Float64Array;
+  readonly #countOfZero: Uint8Array;
   #grid = new DayBuckets(0, 0n, undefined);
   #countedFrom = 0;
 
@@ -103,10 +107,13 @@ export class SeriesFolds {
     this.#counts = new Float64Array(kinds.length);
     this.#lastTime = new Float64Array(kinds.length).fill(Number.NEGATIVE_INFINITY);
     this.#lastValue = new Float64Array(kinds.length);
+    this.#timeBeforeZero = new Float64Array(kinds.length).fill(Number.NEGATIVE_INFINITY);
+    this.#valueBeforeZero = new Float64Array(kinds.length);
+    this.#countOfZero = new Uint8Array(kinds.length);
   }
 
   get byteLength(): number {
-    return this.#kinds.length * 40;
+    return this.#kinds.length * 57;
   }
 
   /** Begins with samples of the same or a later day. Samples before `countedFrom` only provide previous values. */
@@ -114,6 +121,7 @@ export class SeriesFolds {
     const passed = (grid.day - this.#grid.day) * dayLengthNs;
     for (let series = 0; series < this.#lastTime.length && passed > 0; series++) {
       this.#lastTime[series] = this.#lastTime[series]! - passed;
+      this.#timeBeforeZero[series] = this.#timeBeforeZero[series]! - passed;
     }
     this.#grid = grid;
     this.#countedFrom = countedFrom;
@@ -216,6 +224,9 @@ export class SeriesFolds {
    * counter that began at some time before: the zero does not count.
    */
   #addIncreases(series: number, { timeNs, values, from, to }: SampleRun): void {
+    // The zero was the last of the run before, where nobody knew what follows it.
+    if (this.#lastValue[series] === 0 && from < to && timeNs[from]! - this.#lastTime[series]! === startLeadNs)
+      this.#takeBackZero(series);
     const grid = this.#grid;
     const countedFrom = this.#countedFrom;
     let bucket = this.#buckets[series]!;
@@ -224,14 +235,17 @@ export class SeriesFolds {
     let count = this.#counts[series]!;
     let lastTime = this.#lastTime[series]!;
     let lastValue = this.#lastValue[series]!;
-    // The zero was in the run before, where nobody knew what follows it.
-    if (lastValue === 0 && from < to && timeNs[from]! - lastTime === startLeadNs)
-      lastTime = Number.NEGATIVE_INFINITY;
     for (let i = from; i < to; i++) {
       const value = values[i]!;
       if (Number.isNaN(value)) continue;
       const time = timeNs[i]!;
       if (value === 0 && i + 1 < to && timeNs[i + 1]! - time === startLeadNs) continue;
+      const isIncrease = time - lastTime <= increaseAgeNsMax;
+      if (value === 0) {
+        this.#timeBeforeZero[series] = lastTime;
+        this.#valueBeforeZero[series] = lastValue;
+        this.#countOfZero[series] = time >= countedFrom && isIncrease ? 1 : 0;
+      }
       if (time >= countedFrom) {
         if (!(time < end)) {
           this.#store(series, bucket, sum, count);
@@ -241,7 +255,7 @@ export class SeriesFolds {
           sum = 0;
           count = 0;
         }
-        if (time - lastTime <= increaseAgeNsMax) {
+        if (isIncrease) {
           // A counter that decreased was reset and began at 0.
           sum += value < lastValue ? value : value - lastValue;
           count++;
@@ -253,6 +267,13 @@ export class SeriesFolds {
     this.#store(series, bucket, sum, count);
     this.#lastTime[series] = lastTime;
     this.#lastValue[series] = lastValue;
+  }
+
+  /** Leaves the zero out that was the previous sample of a counter. It added nothing to the open bucket but its count. */
+  #takeBackZero(series: number): void {
+    this.#lastTime[series] = this.#timeBeforeZero[series]!;
+    this.#lastValue[series] = this.#valueBeforeZero[series]!;
+    this.#counts[series]! -= this.#countOfZero[series]!;
   }
 
   /** Opens the bucket of a time unless it is open already; returns whether it had to. */

@@ -160,6 +160,24 @@ describe("increases of counters that name their begin", () => {
     );
   });
 
+  test("a start before midnight takes nothing from the first sample after it, whatever was counted before", async () => {
+    const store = await openStore({ dir: folder(), threads: 1, now });
+    const midnight = 7200;
+    const append = (at: number, value: number, begin: number) =>
+      store.appendSamples([
+        {
+          ...{ timeNs: base + BigInt(at) * second, startNs: base + BigInt(begin) * second, value },
+          ...{ name: "hits", type: "counter", unit: "", labels: { pod: "a" } },
+        },
+      ]);
+    await append(midnight - 60, 900, 1);
+    // Arrives before the first sample of its life, so a zero is stored a nanosecond before midnight.
+    await append(midnight + 10, 12, midnight);
+    await append(midnight, 7, midnight);
+    expect(await findIncreases(store, 1)).toEqual([`a ${midnight} 7`, `a ${midnight + 10} 5`]);
+    await store.close();
+  });
+
   test("a start is stored once, and again only while it is not known to be on disk", async () => {
     const store = await openStore({ dir: folder(), threads: 1, now });
     const sampleAt = (at: number, startNs?: bigint): Sample => ({

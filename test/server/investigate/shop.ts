@@ -50,6 +50,8 @@ class Shop {
   readonly samples: object[] = [];
   readonly #random = new Random(seed);
   #ids = 0;
+  /** Calls so far that may fail: the share that does is exact, so that no draw makes a fault too rare to be found. */
+  #failable = 0;
 
   run(name: string, fault: Fault): void {
     const start = startOf(name);
@@ -72,13 +74,17 @@ class Shop {
     return (++this.#ids).toString(16).padStart(length, "0");
   }
 
+  #failsNext(share: number): boolean {
+    const before = this.#failable++;
+    return Math.floor(this.#failable * share) > Math.floor(before * share);
+  }
+
   /** Milliseconds that the call takes. */
   #call(depth: number, trace: string, parent: string, startMs: number, fault: Fault): number {
     const service = chain[depth]!;
     const id = this.#id(16);
     const isLost = this.#random.below(1_000) < (fault.lost ?? 0) * 1_000;
-    const fails =
-      fault.failing?.service === service && this.#random.below(1_000) < fault.failing.share * 1_000;
+    const fails = fault.failing?.service === service && this.#failsNext(fault.failing.share);
     const pod = `${service}-${fails ? 6 : 1 + this.#random.below(6)}`;
     const log = (atMs: number, level: string, message: string) => {
       const attributes = {
