@@ -1,6 +1,6 @@
 /**
  * The ingest journal (a write-ahead log): batches in the order in which they were acknowledged, in append-only segment
- * files. One fdatasync serves every batch that waits for it (group commit). A segment has its full length from the
+ * files. One synced write serves every batch that waits for it (group commit). A segment has its full length from the
  * start, the unwritten rest being a hole, so that a truncated file differs from one that was never filled.
  */
 import { fstatSync, openSync } from "node:fs";

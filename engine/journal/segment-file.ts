@@ -2,10 +2,14 @@
  * The file of the active segment. It has its full length from the start; what is not written yet is a hole. A failed
  * append leaves it as it was.
  */
+import { constants, fstatSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { diskFullMessage, Failure } from "../failure.ts";
 import { syncFolder } from "../files/folder.ts";
+
+/** A write returns once its bytes are on disk: write and sync are one call, and so one turn of the event loop. */
+const writesAreSynced = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_DSYNC;
 
 export class SegmentFile {
   readonly name: string;
@@ -27,7 +31,7 @@ export class SegmentFile {
   /** Creates the file and makes its name durable. Where that fails, no file is left. */
   static async create(dir: string, name: string, fileBytes: number): Promise<SegmentFile> {
     const path = join(dir, name);
-    const file = await open(path, "w+");
+    const file = await open(path, writesAreSynced);
     const segment = new SegmentFile(path, name, file, fileBytes);
     try {
       await file.truncate(fileBytes);
@@ -51,15 +55,14 @@ export class SegmentFile {
   }
 
   /**
-   * Writes behind the last record and syncs. `checkFolder` runs before the records count as written. Throws Failure
+   * Writes behind the last record, on disk. `checkFolder` runs before the records count as written. Throws Failure
    * "disk-full", and "folder" where the file has no name any more: it is gone with its last descriptor.
    */
   async append(parts: Uint8Array[], byteLength: number, checkFolder: () => void): Promise<void> {
     const { bytesWritten } = await this.#file.writev(parts, this.#endBytes);
     if (bytesWritten !== byteLength) throw new Failure("disk-full", diskFullMessage);
-    await this.#file.datasync();
     checkFolder();
-    if (!(await this.#isLinked())) throw new Failure("folder", `${this.#path} was removed while it was open`);
+    if (!this.#isLinked()) throw new Failure("folder", `${this.#path} was removed while it was open`);
     this.#endBytes += byteLength;
   }
 
@@ -69,7 +72,7 @@ export class SegmentFile {
       await this.#file.truncate(this.#endBytes);
       await this.#file.truncate(this.#fileBytes);
       await this.#file.datasync();
-      if (await this.#isLinked()) return;
+      if (this.#isLinked()) return;
     } catch {
       // What remains is no intact record, or one that was not acknowledged and that the next start takes.
     }
@@ -87,7 +90,7 @@ export class SegmentFile {
     await this.#file.close();
   }
 
-  async #isLinked(): Promise<boolean> {
-    return (await this.#file.stat()).nlink > 0;
+  #isLinked(): boolean {
+    return fstatSync(this.#file.fd).nlink > 0;
   }
 }
