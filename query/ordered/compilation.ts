@@ -193,7 +193,7 @@ export class OrderedCompilation {
       return request.addHashes(labels.right);
     });
     const ref = this.#refs++;
-    if (!step.isUnless) this.sources.join(request, ref, shownLabels[step.signal]);
+    if (!step.isUnless) this.sources.join(request, ref, [...shownLabels[step.signal], ...step.named]);
     return async (rows, work) => {
       const other = rows.tables.get(request)!;
       const found = await findJoinedRows(

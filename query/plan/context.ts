@@ -20,8 +20,11 @@ export interface PlanContext {
    * Names that the stages planned so far extract; "any" after a stage that extracts every name it finds (json, logfmt).
    */
   extracted: Set<string> | "any";
-  /** Signals that the selector has been joined with so far: `traces.name` is a label of the joined span. */
-  joined: Set<RowSignal>;
+  /**
+   * Signals that the selector has been joined with so far, and which labels of the joined row the query names: for
+   * `traces.name` the label `name` of `traces`.
+   */
+  joined: Map<RowSignal, Set<string>>;
   /** Labels that stages calculate as numbers. Rows cannot be grouped or joined by them. */
   calculated: Set<string>;
   /** Labels whose texts are numbers of milliseconds: they compare with durations. */
@@ -42,7 +45,7 @@ export function createPlanContext(source: Source, variables: VariableValues = {}
     signal: "logs",
     names: new Set(),
     extracted: new Set(),
-    joined: new Set(),
+    joined: new Map(),
     calculated: new Set(),
     milliseconds: new Set(),
     conditions: 0,

@@ -51,17 +51,17 @@ export function fieldNameOf(key: string, signal: Signal): string {
 }
 
 /**
- * The field that a label names. Records the field in `context.names` if it is an attribute that no earlier stage
- * extracts.
+ * The field that a label names. Records it in `context.joined` if it is a label of a joined row, and in `context.names`
+ * if it is an attribute that no earlier stage makes.
  */
 export function resolveField(name: string, context: PlanContext): Field {
   const field = fieldOf(name, context.signal);
-  if (field.kind === "attribute" && !isMade(field.key, context)) context.names.add(field.key);
+  if (field.kind !== "attribute") return field;
+  const { extracted, joined } = context;
+  const [signal, named] =
+    [...joined].find(([joinedSignal]) => field.key.startsWith(`${joinedSignal}.`)) ?? [];
+  named?.add(field.key.slice(`${signal}.`.length));
+  const isMade = named !== undefined || extracted === "any" || extracted.has(field.key);
+  if (!isMade) context.names.add(field.key);
   return field;
-}
-
-/** Returns whether a stage before gives rows an attribute: by extraction, by assignment or from a joined row. */
-function isMade(key: string, { extracted, joined }: PlanContext): boolean {
-  if (extracted === "any" || extracted.has(key)) return true;
-  return [...joined].some((signal) => key.startsWith(`${signal}.`));
 }

@@ -12,7 +12,7 @@ import { planStage } from "./stages/stage.ts";
 export function planSelector(node: TelemetrySelector, context: PlanContext): PlanStep[] {
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
-  context.joined = new Set();
+  context.joined = new Map();
   context.calculated = new Set();
   context.milliseconds = new Set(context.signal === "traces" ? [spanDuration] : []);
   const matchers = node.matchers.map(

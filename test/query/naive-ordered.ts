@@ -159,10 +159,14 @@ const shown: ReadonlySet<string> = new Set([
 
 /** Takes away the labels of joined rows that a query does not show. */
 export function hideUnnamed(steps: readonly PlanStep[], attributes: Attributes): void {
-  const named = JSON.stringify(steps);
+  const named = new Set(
+    steps.flatMap((step) =>
+      step.kind === "join" ? [...step.named].map((label) => `${step.signal}.${label}`) : [],
+    ),
+  );
   for (const key of attributes.keys()) {
     const isJoined = key.startsWith("traces.") || key.startsWith("logs.");
-    if (isJoined && !shown.has(key) && !named.includes(JSON.stringify(key))) attributes.delete(key);
+    if (isJoined && !shown.has(key) && !named.has(key)) attributes.delete(key);
   }
 }
 

@@ -148,8 +148,9 @@ function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelec
   const right = node.on.map((labels) => resolveKey(labels.right, other));
   context.conditions = other.conditions;
   context.regexpLength = other.regexpLength;
+  const named = new Set<string>();
   if (!node.isUnless) {
-    context.joined.add(of.of.name);
+    context.joined.set(of.of.name, named);
     context.milliseconds.add(`traces.${spanDuration}`);
   }
   const on = left.map((field, i) => ({ left: field, right: right[i]! }));
@@ -159,6 +160,7 @@ function planJoin(node: JoinStage, context: PlanContext, planSelector: PlanSelec
     signal: of.of.name,
     steps,
     on,
+    named,
     ...planWithin(node, context),
   };
 }
@@ -181,7 +183,9 @@ function resolveKey(label: Label, context: PlanContext): Field {
 }
 
 function isTimeOfJoined(field: Field, { joined }: PlanContext): boolean {
-  return field.kind === "attribute" && [...joined].some((signal) => field.key === `${signal}.timestamp`);
+  return (
+    field.kind === "attribute" && [...joined.keys()].some((signal) => field.key === `${signal}.timestamp`)
+  );
 }
 
 function planWithin({ within }: Pick<RowGroups, "within">, context: PlanContext): { withinNs?: number } {

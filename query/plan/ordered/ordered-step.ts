@@ -40,6 +40,8 @@ export interface JoinStep {
   steps: PlanStep[];
   /** Fields of both that must have equal texts. */
   on: { left: Field; right: Field }[];
+  /** Labels of the joined row that the query names, whether or not a step still reads them after simplification. */
+  named: ReadonlySet<string>;
   /** How far apart the two rows may be, nanoseconds. Absent: as far as the range that is read. */
   withinNs?: number;
 }
