@@ -12,7 +12,10 @@ export interface NumberRows extends CellRows {
 }
 
 /** Aggregates that are computed from moments. */
-export type MomentOp = Extract<Aggregation["op"], "sum" | "avg" | "min" | "max" | "stddev">;
+export type MomentOp = Extract<
+  Aggregation["op"],
+  "sum" | "avg" | "min" | "max" | "stddev" | "numbers" | "squares"
+>;
 
 /** Mergeable state: one entry per point; undefined where no aggregate needs it. */
 export interface MomentsPart {
@@ -34,8 +37,9 @@ export class Moments {
   readonly #greatest: PointNumbers | undefined;
 
   constructor(ops: ReadonlySet<MomentOp>) {
-    if (ops.has("sum") || ops.has("avg") || ops.has("stddev")) this.#sums = new PointNumbers(0);
-    if (ops.has("stddev")) this.#squares = new PointNumbers(0);
+    const needsSquares = ops.has("stddev") || ops.has("squares");
+    if (ops.has("sum") || ops.has("avg") || needsSquares) this.#sums = new PointNumbers(0);
+    if (needsSquares) this.#squares = new PointNumbers(0);
     if (ops.has("min")) this.#least = new PointNumbers(Number.POSITIVE_INFINITY);
     if (ops.has("max")) this.#greatest = new PointNumbers(Number.NEGATIVE_INFINITY);
   }
@@ -162,6 +166,8 @@ export function computeMoment(op: MomentOp, part: MomentsPart): Float64Array {
     min: (point) => least![point]!,
     max: (point) => greatest![point]!,
     stddev: (point) => Math.sqrt(squares![point]! / counts[point]!),
+    numbers: (point) => counts[point]!,
+    squares: (point) => squares![point]!,
   };
   const numberOf = of[op];
   return counts.map((count, point) => (count === 0 ? Number.NaN : numberOf(point)));

@@ -20,6 +20,8 @@ export interface Value {
  * - `count`: number of rows.
  * - `first`, `last`: the least and the greatest time, in whole milliseconds since the epoch.
  * - `stddev`: the standard deviation of the population.
+ * - `numbers`: how many rows have a number; NaN for none. `squares`: the sum of the squared distances from the mean. With
+ *   the sum they make averages and deviations of several points together.
  * - `quantile`: 0 ≤ q ≤ 1; interpolated linearly between the two numbers next to rank q × (n − 1).
  * - `distinct`: number of different texts of the field, without the empty one; levels count in lower case.
  */
@@ -27,7 +29,7 @@ export type Aggregation =
   | { op: "count" }
   | { op: "first" }
   | { op: "last" }
-  | { op: "sum" | "avg" | "min" | "max" | "stddev"; of: Value }
+  | { op: "sum" | "avg" | "min" | "max" | "stddev" | "numbers" | "squares"; of: Value }
   | { op: "quantile"; of: Value; q: number }
   | { op: "distinct"; of: Field };
 

@@ -21,9 +21,10 @@ import { type TimeRange, type TimeRangeNs, toRangeNs } from "../time/range.ts";
 import { BucketWindows } from "../time/windows.ts";
 import { selectTopSeries } from "./ranking.ts";
 import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
-import { joinNumbers, slideWindows } from "./sliding.ts";
+import { slideWindows } from "./sliding.ts";
 import { computeBuckets, makeWindowValues, toStatisticColumns } from "./window-function.ts";
-import { joinsOf, readEachWindow } from "./window-reads.ts";
+import { readEachWindow } from "./window-reads.ts";
+import { joinSteps, planWindowSteps } from "./window-steps.ts";
 
 /** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
 const rankedSeriesMax = 100;
@@ -96,15 +97,14 @@ export class ScanReader {
     aggregate: number,
     windows: BucketWindows,
   ): Promise<SeriesSet> {
-    const joins = joinsOf(scan);
-    if (joins !== undefined) {
-      const result = await this.#readSteps(index, scan, windows);
+    const steps = planWindowSteps(scan);
+    if (steps !== undefined) {
+      const result = await this.#readSteps(index, steps.scan, windows);
       // The least increase of all steps is not the least increase of the window.
       const isJoined = scan.kind === "rows" || scan.of === "increase" || !this.#counters.has(index);
-      if (isJoined) {
-        const set = await this.#toLabelledSeries(scan, result, aggregate);
-        return slideWindows(set, windows, joinNumbers(set, joins[aggregate]!), this.deadline);
-      }
+      const toSeries = (values: Float64Array) =>
+        this.#toLabelledSeries(scan, { ...result, points: { ...result.points, values: [values] } }, 0);
+      if (isJoined) return joinSteps(steps.joins[aggregate]!, result, windows, toSeries, this.deadline);
     }
     const result = await this.#once(this.#windowResults, index, () =>
       readEachWindow(scan, windows, (range) => this.#read(index, scan, range), this.deadline),

@@ -1,32 +1,14 @@
+/** Reads of windows one by one, for aggregations that steps cannot be put together for. */
 import { type AggregateResult, Failure, textAt, toTextVector } from "../../engine/index.ts";
 import { pointsMax, windowReadsMax } from "../limits.ts";
 import type { Scan } from "../plan/scan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import type { TimeRange } from "../time/range.ts";
 import type { BucketWindows } from "../time/windows.ts";
-import { type JoinValues, makePointsFailure } from "./sliding.ts";
+import { makePointsFailure } from "./sliding.ts";
 
 /** Windows that are read at once. */
 const readsAtOnce = 4;
-
-const add: JoinValues = (a, b) => a + b;
-const rowJoins: Readonly<Record<string, JoinValues>> = { count: add, sum: add, min: Math.min, max: Math.max };
-
-/**
- * How the values of two spans of time make that of both, for each aggregation of a scan. Undefined where they do not, as
- * with quantiles: then each window is read by itself.
- */
-export function joinsOf(scan: Scan): readonly JoinValues[] | undefined {
-  if (scan.kind === "rows") {
-    const joins = scan.aggregates.flatMap(({ op }) => rowJoins[op] ?? []);
-    return joins.length === scan.aggregates.length ? joins : undefined;
-  }
-  const { op } = scan.aggregate;
-  if (scan.of !== "increase") return op === "min" || op === "max" ? [rowJoins[op]!] : undefined;
-  // The average of the increases of a single series is that increase.
-  const isEachAlone = !Array.isArray(scan.groupBy) && scan.groupBy.without.length === 0;
-  return op === "sum" || (op === "avg" && isEachAlone) ? [add] : undefined;
-}
 
 /** Runs one read for each window. In the result, the points of a window are in the bucket that it belongs to. */
 export async function readEachWindow(

@@ -26,7 +26,10 @@ const value: fc.Arbitrary<Value> = fc.oneof(
 
 export const arbitraryAggregation: fc.Arbitrary<Aggregation> = fc.oneof(
   fc.constantFrom<Aggregation>({ op: "count" }, { op: "first" }, { op: "last" }),
-  fc.record({ op: fc.constantFrom("sum", "avg", "min", "max", "stddev" as const), of: value }),
+  fc.record({
+    op: fc.constantFrom("sum", "avg", "min", "max", "stddev", "numbers", "squares" as const),
+    of: value,
+  }),
   fc.record({
     op: fc.constant("quantile" as const),
     of: value,
@@ -73,15 +76,22 @@ export function expectedAggregate<Row extends Pick<LogRow, "timeNs">>(
 ): Expected {
   const value = naiveAggregate(aggregate, rows, textOf);
   const tolerance = Math.abs(value) * 1e-9;
-  if (aggregate.op !== "stddev") return { value, tolerance };
+  if (aggregate.op !== "stddev" && aggregate.op !== "squares") return { value, tolerance };
   // A standard deviation is as exact as the mean: each addition may lose a last place of the greatest number.
   const numbers = numbersOf(aggregate.of, rows, textOf);
   const greatest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
-  return { value, tolerance: tolerance + greatest * numbers.length * Number.EPSILON };
+  const meanError = greatest * numbers.length * Number.EPSILON;
+  // No number is further than twice the greatest from the mean, and each distance is squared.
+  const error = aggregate.op === "squares" ? meanError * 4 * greatest * numbers.length : meanError;
+  return { value, tolerance: tolerance + error };
 }
 
 function numbersOf<Row>({ field, path: steps }: Value, rows: readonly Row[], textOf: TextOf<Row>): number[] {
   return rows.flatMap((row) => numberOf(textOf(field, row), steps));
+}
+
+function squaresOf(numbers: readonly number[], mean: number): number {
+  return numbers.reduce((squares, number) => squares + (number - mean) ** 2, 0);
 }
 
 function naiveNumber(
@@ -100,9 +110,11 @@ function naiveNumber(
     case "max":
       return numbers.reduce((a, b) => Math.max(a, b));
     case "stddev":
-      return Math.sqrt(
-        numbers.reduce((squares, number) => squares + (number - mean) ** 2, 0) / numbers.length,
-      );
+      return Math.sqrt(squaresOf(numbers, mean) / numbers.length);
+    case "numbers":
+      return numbers.length;
+    case "squares":
+      return squaresOf(numbers, mean);
     case "quantile": {
       const sorted = numbers.toSorted((a, b) => a - b);
       const rank = aggregate.q * (numbers.length - 1);

@@ -1,5 +1,6 @@
 /** Small bodies of every protocol over HTTP, and of OTLP over gRPC. All rows of a body, and no others, have its name as the attribute `batch`. */
 import snappy from "snappyjs";
+import type { Signal } from "../../../engine/index.ts";
 import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
@@ -194,6 +195,19 @@ async function sendMessage(
 
 /** What finds the rows of all bodies. */
 export const bodySelectors = ['logs{batch!=""}', "traces", "m", "g", "line"] as const;
+
+/** Paths of bodies whose rows are not logs. */
+const signals: Readonly<Record<string, Signal>> = {
+  "/v1/traces": "traces",
+  "/api/v2/spans": "traces",
+  "/v1/metrics": "metrics",
+  "/api/v1/write": "metrics",
+  "/write": "metrics",
+};
+
+export function signalOf({ path }: SentBody): Signal {
+  return signals[path] ?? "logs";
+}
 
 /** By batch: the rows that are found, over all signals. */
 export async function countRows(server: Pick<ServerProcess, "url" | "token">): Promise<Map<string, number>> {

@@ -10,7 +10,7 @@ import { openStore, verifyStore } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { copyFolder, report, scaled, seed } from "../../durability/campaign.ts";
 import { inflictFault } from "../../durability/fault.ts";
-import { countRows, makeBody, rowsPerBody, type SentBody, sendBody } from "./bodies.ts";
+import { countRows, makeBody, rowsPerBody, type SentBody, sendBody, signalOf } from "./bodies.ts";
 import { Configuration } from "./configuration.ts";
 import { campaignFolder } from "./folder.ts";
 import { findLogProblems } from "./load.ts";
@@ -99,11 +99,7 @@ const seen = { reported: 0, withLoss: 0, endedInCommit: 0 };
 
 /** Returns whether rows of the body may be gone, if that is reported. */
 function mayBeLost(base: Base, body: SentBody, faults: readonly string[]): boolean {
-  const signal = body.path.includes("traces")
-    ? "traces"
-    : /write|metrics/.test(body.path)
-      ? "metrics"
-      : "logs";
+  const signal = signalOf(body);
   const isSealed = base.bodies.indexOf(body) < base.sealed;
   const hits = (pattern: RegExp) => faults.filter((fault) => pattern.test(fault)).length;
   if (hits(new RegExp(`^${signal}/[^:]*data\\.mdb`)) > 0 || hits(new RegExp(`^${signal}/[^:]*manifest`)) > 1)
