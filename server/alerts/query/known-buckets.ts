@@ -3,6 +3,7 @@ import {
   type AggregateResult,
   type SampleAggregateResult,
   type Signal,
+  Turns,
   textAt,
   toTextVector,
 } from "../../../engine/index.ts";
@@ -69,7 +70,7 @@ export class KnownBuckets {
       ];
       const rest = knownToNs < toNs ? await run({ ...scan, fromNs: knownToNs }) : undefined;
       if (rest !== undefined) parts.push({ of: rest, shift: count, to: Number.POSITIVE_INFINITY });
-      result = joinParts(parts) as Result;
+      result = (await joinParts(parts)) as Result;
     }
     this.#keep(key, { fromNs, toNs: toNs - (toNs % bucketNs), position, result });
     return result;
@@ -121,7 +122,8 @@ interface Part {
 }
 
 /** One result of buckets that no two parts share. */
-function joinParts(parts: readonly Part[]): Found {
+async function joinParts(parts: readonly Part[]): Promise<Found> {
+  const turns = new Turns();
   const numberOf = new Map<string, number>();
   const texts: string[] = [];
   const groups: number[] = [];
@@ -132,6 +134,7 @@ function joinParts(parts: readonly Part[]): Found {
     const renumbered = new Int32Array(of.groups).fill(-1);
     const labels = of.groups === 0 ? 0 : (of.labels.offsets.length - 1) / of.groups;
     for (const [i, bucket] of of.points.buckets.entries()) {
+      if (turns.isOver) await turns.next();
       const shifted = bucket + shift;
       if (shifted < 0 || shifted >= to) continue;
       const group = of.points.groups[i]!;

@@ -17,6 +17,7 @@ const queries = [
   "sum(rate(logs[1m])) by (pod)",
   'count(logs{log_level="error"} [30s]) by (service.name)',
   "max(ms, logs[50s]) by (pod)",
+  "avg(ms, logs[40s]) by (pod)",
   "count_distinct(pod, logs[40s])",
   "quantile(0.9, ms, logs[30s])",
   'count(logs{pod="p1"} [30s]) / count(logs[1m])',
