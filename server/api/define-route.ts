@@ -87,6 +87,8 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
   parameterName?: string;
   headers?: Headers;
   body?: BodyDefinition<Body>;
+  /** Takes bodies in parts while they come in; see `RouteParts`. */
+  parts?: { bytes: number; take(input: Input<Path, Body, Query, Headers>): Promise<number> };
   /** Counts the request against the caller's rate limit before the input is read. Throws Refusal 429. */
   limitRate?(caller: Caller): void;
   /** Returns a value to send as JSON, or a Reply. */
@@ -128,7 +130,7 @@ export function defineRoute<
     ...(definition.grpcMethod === undefined ? {} : { grpcMethod: definition.grpcMethod }),
     permission,
     deadlineMs,
-    body: body === undefined ? null : { bytesMax: body.bytesMax, contentTypes: body.contentTypes },
+    body: body === undefined ? null : { ...toRouteBody(body), ...toRouteParts(definition) },
     answer: async (request) => {
       definition.limitRate?.(request.caller);
       const result = await definition.handle(checkRequest(definition, request));
@@ -149,6 +151,20 @@ export function defineRoute<
       ...(body === undefined ? {} : { request: body.schema }),
       ...(contentType === undefined ? {} : { contentType }),
     },
+  };
+}
+
+function toRouteBody({ bytesMax, contentTypes }: RouteBody): RouteBody {
+  return { bytesMax, contentTypes };
+}
+
+function toRouteParts<Path extends string, Body, Query extends Parameters, Headers extends Parameters>(
+  definition: RouteBase<Path, Body, Query, Headers>,
+): Pick<RouteBody, "parts"> {
+  const { parts } = definition;
+  if (parts === undefined) return {};
+  return {
+    parts: { bytes: parts.bytes, take: (request) => parts.take(checkRequest(definition, request)) },
   };
 }
 

@@ -60,10 +60,28 @@ export class Reply {
 
 /** Which bodies a route accepts. */
 export interface RouteBody {
-  /** Bytes on the wire; more are answered with 413. */
+  /** Bytes on the wire; more are answered with 413. Of a body in parts, the bytes that no part has taken yet. */
   bytesMax: number;
   /** Media types; "" stands for a missing Content-Type. */
   contentTypes: readonly string[];
+  /** Bodies without a Content-Encoding are taken in parts: the request that is answered has what is left. */
+  parts?: RouteParts;
+}
+
+/** How a body is taken while it is being received. */
+interface RouteParts {
+  /** From so many bytes on a part is taken. */
+  bytes: number;
+  /**
+   * Takes whole things off the beginning of the body of `request`, which is what was received and not taken yet. Resolves
+   * to the number of bytes that it took.
+   */
+  take(request: ServerRequest): Promise<number>;
+}
+
+/** The parts of one body. */
+export interface BodyParts extends Pick<RouteParts, "bytes"> {
+  take(received: Uint8Array<ArrayBuffer>): Promise<number>;
 }
 
 /** An error as a protocol writes it. */

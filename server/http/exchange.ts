@@ -1,10 +1,10 @@
 /** One request and its answer on a socket. */
 
-import type { Reply, Stream } from "../api/route.ts";
-import { Refusal, tryLater } from "../throttle/refusal.ts";
+import type { BodyParts, Reply, Stream } from "../api/route.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { Budget } from "../throttle/shared-budget.ts";
-import { BodyBlocks } from "./body-blocks.ts";
-import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
+import { BodyReceiver, tooLarge } from "./body-receiver.ts";
+import { answerSendMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
 
@@ -105,46 +105,34 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body. Must be called in the event-loop turn in which the exchange was made. Throws Refusal 413 as
-   * soon as more than `bytesMax` bytes are announced or received, 503 where the budget of all requests is spent, 408
-   * after `bodyReceiveMsMax`.
+   * Reads the body: the whole of it, or what is left behind its parts. Must be called in the event-loop turn in which
+   * the exchange was made. Throws Refusal 413 as soon as more than `bytesMax` bytes are announced or received, 503
+   * where the budget of all requests is spent, 408 after `bodyReceiveMsMax`, and what taking a part throws.
    */
-  readBody(bytesMax: number, announced: number | null, budget: Budget): Promise<Uint8Array<ArrayBuffer>> {
+  readBody(
+    bytesMax: number,
+    announced: number | null,
+    budget: Budget,
+    parts?: BodyParts,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body === "none") return Promise.resolve(new Uint8Array(0));
-    if (announced !== null && announced > bytesMax) throw tooLarge(bytesMax);
+    if (parts === undefined && announced !== null && announced > bytesMax) throw tooLarge(bytesMax);
     this.#body = "reading";
     this.#budget = budget;
-    return new Promise((resolve, reject) => this.#receive(bytesMax, budget, resolve, reject));
-  }
-
-  #receive(
-    bytesMax: number,
-    budget: Budget,
-    resolve: (body: Uint8Array<ArrayBuffer>) => void,
-    reject: (e: Error) => void,
-  ): void {
-    const blocks = new BodyBlocks();
-    const stop = (error: Error) => {
-      clearTimeout(timer);
-      blocks.clear();
-      reject(error);
-    };
-    const timer = setTimeout(() => {
-      stop(new Refusal(408, `the body did not arrive within ${bodyReceiveMsMax / 1000} s`));
-    }, bodyReceiveMsMax);
-    this.signal.addEventListener("abort", () => stop(this.signal.reason as Error), { once: true });
-    this.#res.onData((chunk, isLast) => {
-      if (blocks.bytes + chunk.byteLength > bytesMax) return stop(tooLarge(bytesMax));
-      if (!budget.take(chunk.byteLength)) {
-        return stop(tryLater("too much is being sent to the server just now; try again", 1));
-      }
-      this.#bytesHeld += chunk.byteLength;
-      // The library frees the chunk's memory when this callback returns.
-      blocks.add(chunk);
-      if (!isLast) return;
-      clearTimeout(timer);
-      this.#body = "complete";
-      resolve(blocks.join());
+    return new Promise((resolve, reject) => {
+      const receiver = new BodyReceiver({
+        ...{ bytesMax, budget, parts, reject },
+        pause: (isPaused) => this.#withClient((res) => void (isPaused ? res.pause() : res.resume())),
+        onHeld: (bytes) => {
+          this.#bytesHeld = bytes;
+        },
+        resolve: (body) => {
+          this.#body = "complete";
+          resolve(body);
+        },
+      });
+      this.signal.addEventListener("abort", () => receiver.stop(this.signal.reason), { once: true });
+      this.#res.onData((chunk, isLast) => receiver.add(chunk, isLast));
     });
   }
 
@@ -304,8 +292,4 @@ export function announcedBytes(head: Head): number | null {
 function hasBody(head: Head): boolean {
   const length = head.headers.get("content-length");
   return (length !== undefined && length !== "0") || head.headers.has("transfer-encoding");
-}
-
-function tooLarge(bytesMax: number): Refusal {
-  return new Refusal(413, `the body is larger than ${bytesMax} bytes: send it in smaller parts`);
 }

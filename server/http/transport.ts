@@ -5,7 +5,7 @@
 
 import type { AccessRules } from "../access/authentication.ts";
 import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
-import type { ErrorBody, Reply, Route, ServerRequest } from "../api/route.ts";
+import type { BodyParts, ErrorBody, Reply, Route, ServerRequest } from "../api/route.ts";
 import type { RefusedRequest } from "../control/audit.ts";
 import type { Counter } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
@@ -32,8 +32,16 @@ export interface RequestExchange {
   abort(reason: Error): void;
   /** Gives the body's bytes back to the budget; may be called twice. */
   release(): void;
-  /** Reads the whole body. Throws Refusal 413 above `bytesMax`, 503 where the budget is spent, 408 where it takes too long. */
-  readBody(bytesMax: number, announced: number | null, budget: Budget): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Reads the body: the whole of it, or what is left behind its parts. Throws Refusal 413 above `bytesMax`, 503 where
+   * the budget is spent, 408 where it takes too long.
+   */
+  readBody(
+    bytesMax: number,
+    announced: number | null,
+    budget: Budget,
+    parts?: BodyParts,
+  ): Promise<Uint8Array<ArrayBuffer>>;
   /** Resolves when the answer is handed over, or the client is gone. */
   send(reply: Reply, options: { withoutBody: boolean; closing: boolean }): Promise<void>;
 }
@@ -208,22 +216,17 @@ async function answer(
   const holder =
     admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
   takePlace(state, holder, requester);
-  const reading = readBody(route, head, exchange, state.bounds.bodyBytes.of(holder));
-  const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
-  const body = await reading;
-  const { method } = route;
   const query = new URLSearchParams(head.queryText);
-  const answering = withinDeadline(route, exchange, {
-    method,
-    path: head.path,
-    params,
-    query,
-    headers: head.headers,
-    body,
-    caller,
+  const makeRequest = (caller: Caller, body: Uint8Array<ArrayBuffer>): ServerRequest => ({
+    ...{ method: route.method, path: head.path, params, query, headers: head.headers, body, caller },
     readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
+  const take = async (received: Uint8Array<ArrayBuffer>) =>
+    route.body!.parts!.take(makeRequest(await admitted, received));
+  const reading = readBody(route, head, exchange, state.bounds.bodyBytes.of(holder), take);
+  const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
+  const answering = withinDeadline(route, exchange, makeRequest(caller, await reading));
   return answering.catch((error: unknown) => {
     // A route that checks credentials of its body.
     countFailure(state, head, error);
@@ -299,10 +302,14 @@ async function readBody(
   head: Head,
   exchange: RequestExchange,
   budget: Budget,
+  take: BodyParts["take"],
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (route.body === null) return exchange.readBody(0, null, budget).catch(refuseBody);
-  checkContentType(route.body.contentTypes, head);
-  return exchange.readBody(route.body.bytesMax, announcedBytes(head), budget);
+  const { contentTypes, bytesMax, parts } = route.body;
+  checkContentType(contentTypes, head);
+  const isInParts = parts !== undefined && !head.headers.has("content-encoding");
+  const taking = isInParts ? { bytes: parts.bytes, take } : undefined;
+  return exchange.readBody(bytesMax, announcedBytes(head), budget, taking);
 }
 
 function refuseBody(): never {

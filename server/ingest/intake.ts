@@ -11,7 +11,7 @@ import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import { DecodePool } from "./decode-pool.ts";
 import type { BodyFormat, DecodedBody, RefusedLine } from "./decode-task.ts";
-import { DocumentIds } from "./elasticsearch/document-ids.ts";
+import { DocumentIds } from "./documents/document-ids.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
 import {
   contentKeyAgeMs,

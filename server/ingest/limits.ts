@@ -4,6 +4,8 @@ import { KiB, MiB } from "../model/limits.ts";
 
 /** One body on the wire. Agents send 1 to 10 MiB. */
 export const ingestBodyBytesMax = 32 * MiB;
+/** Bytes of a journal that are stored at a time while more of it comes in. */
+export const journalPartBytes = 4 * MiB;
 /** One body unpacked: usually 4 to 8 times its size on the wire. One decoding thread holds it as a whole. */
 export const ingestUnpackedBytesMax = 128 * MiB;
 /** Rows of one body. The smallest row has three bytes, but takes some hundred in memory while it is decoded. */

@@ -32,9 +32,9 @@ export function serviceNameOf(attribute: (key: string) => string | undefined): s
   return undefined;
 }
 
-/** Other names of these attributes: promtail's, Filebeat's and Fluent Bit's, and Loki's with underscores. */
+/** Other names of these attributes: promtail's, Filebeat's, Fluent Bit's, journald's and syslog-ng's, and Loki's. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
-  [serviceKey]: ["service_name"],
+  [serviceKey]: ["service_name", "SYSLOG_IDENTIFIER", "PROGRAM"],
   [namespaceKey]: ["k8s_namespace_name", "kubernetes.namespace", "kubernetes.namespace_name", "namespace"],
   "k8s.deployment.name": [
     "k8s_deployment_name",

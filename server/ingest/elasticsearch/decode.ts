@@ -8,6 +8,7 @@ import type { LogRow } from "../../../engine/index.ts";
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { BodyTask } from "../decode-task.ts";
+import { DocumentList, idKey, indexKey } from "../documents/document-list.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flattenFields,
@@ -20,15 +21,13 @@ import {
   textOf,
 } from "../json/json-row.ts";
 import { documentIdBytesMax, jsonRowLengthMax } from "../limits.ts";
+import { messageNames } from "../loggers/field-names.ts";
 import { levelOfAttributes } from "../loggers/level.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
-import { DocumentList, idKey, indexKey } from "./document-list.ts";
 import { filterPaths } from "./filter-path.ts";
 
 const timeKeys = ["@timestamp", "timestamp", "time"] as const;
-/** Filebeat and Logstash name the message `message`, Fluent Bit `log`. */
-const messageKeys = ["message", "log", "msg"] as const;
 
 const actions = ["index", "create", "update", "delete"] as const;
 
@@ -193,7 +192,8 @@ function writeItem({ name, index, id }: Action, position: number, error: ItemErr
 function readDocument(text: string, { index, id }: Pick<Action, "index" | "id">, sink: RowSink): LogRow {
   return readJsonRow(text, (json, onNumber) => {
     const time = findTime(json, onNumber);
-    const messageKey = messageKeys.find((key) => typeof json[key] === "string");
+    // Filebeat and Logstash name it `message`, Fluent Bit `log`, syslog-ng and journald `MESSAGE`.
+    const messageKey = messageNames.find((key) => typeof json[key] === "string");
     const used = new Set([time?.key ?? "", messageKey ?? "", idKey]);
     const attributes = flattenFields(json, used, onNumber);
     if (index !== "") attributes[indexKey] ??= index;

@@ -6,6 +6,8 @@
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
 import { Refusal } from "../../throttle/refusal.ts";
+import type { BodyTask } from "../decode-task.ts";
+import { cursorKey, DocumentList } from "../documents/document-list.ts";
 import { makeFieldProblem } from "../json/json-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
@@ -18,21 +20,21 @@ const lengthBytes = 8;
 const timeName = "__REALTIME_TIMESTAMP";
 const messageName = "MESSAGE";
 const priorityName = "PRIORITY";
-/** Fields that address the entry within the journal of its machine. */
-const addressNames: ReadonlySet<string> = new Set([
-  ...["__CURSOR", "__MONOTONIC_TIMESTAMP", "__SEQNUM", "__SEQNUM_ID"],
-]);
+/** Fields that are part of the cursor, which identifies the entry. */
+const addressNames: ReadonlySet<string> = new Set(["__MONOTONIC_TIMESTAMP", "__SEQNUM", "__SEQNUM_ID"]);
 /** What names the service, the first that is present. */
 const serviceNames = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM"] as const;
 
 /** Values by name: a field may come more than once. */
 type EntryFields = Map<string, string[]>;
 
-export function readJournalExport(body: Buffer, sink: RowSink): void {
+/** An entry whose cursor is stored already, as after an upload that was broken off, is left out. */
+export function readJournalExport(body: Buffer, sink: RowSink, task: BodyTask): void {
   let fields: EntryFields = new Map();
+  const documents = new DocumentList(task);
   const endEntry = () => {
     const ended = fields;
-    if (ended.size > 0) sink.refuseOnProblem(() => sink.addText(makeRow(ended, sink)));
+    if (ended.size > 0) sink.refuseOnProblem(() => addEntry(ended, sink, documents));
     fields = new Map();
   };
   for (let at = 0; at < body.length; ) {
@@ -42,6 +44,34 @@ export function readJournalExport(body: Buffer, sink: RowSink): void {
     } else at = readField(body, at, fields);
   }
   endEntry();
+  sink.documents = documents.finish();
+}
+
+/** Throws RowProblem. */
+function addEntry(fields: EntryFields, sink: RowSink, documents: DocumentList): void {
+  const row = makeRow(fields, sink);
+  const hasId = row.attributes[cursorKey] !== undefined && !documents.isFull;
+  if (hasId && documents.isTaken(row.attributes)) return;
+  sink.addText(row);
+  if (hasId) documents.add();
+}
+
+/** The end of the last entry that is whole; 0 where there is none. */
+export function findEntriesEnd(body: Buffer): number {
+  let end = 0;
+  for (let at = 0; at < body.length; ) {
+    const lineEnd = body.indexOf(newline, at);
+    if (lineEnd < 0) return end;
+    if (lineEnd === at) end = at + 1;
+    const isText = lineEnd === at || body.subarray(at, lineEnd).includes(equalsSign);
+    if (isText) at = lineEnd + 1;
+    else {
+      const valueFrom = lineEnd + 1 + lengthBytes;
+      if (valueFrom > body.length) return end;
+      at = valueFrom + Number(body.readBigUInt64LE(lineEnd + 1)) + 1;
+    }
+  }
+  return end;
 }
 
 /** Reads the field at `from`; returns the position after it. Throws Refusal 400 where it is cut short. */

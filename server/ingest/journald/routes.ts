@@ -6,10 +6,13 @@ import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
-import { ingestBodyBytesMax } from "../limits.ts";
+import { ingestBodyBytesMax, journalPartBytes } from "../limits.ts";
+import { findEntriesEnd } from "./decode.ts";
 
 const exportType = "application/vnd.fdo.journal";
 const textType = "text/plain; charset=utf-8";
+
+const uploaded = { signal: "logs", format: "journal export" } as const;
 
 export function journaldRoutes(intake: Intake): Route[] {
   return [
@@ -18,10 +21,27 @@ export function journaldRoutes(intake: Intake): Route[] {
       method: "POST",
       path: "/upload",
       body: raw({ bytesMax: ingestBodyBytesMax, contentTypes: [exportType] }),
+      // The first upload of a machine is one body with its whole journal.
+      parts: { bytes: journalPartBytes, take: (input) => takePart(intake, input) },
       errorBody: ({ message }): ErrorBody => ({ contentType: textType, body: `${message}\n` }),
       handle: (input) => takeEntries(intake, input),
     }),
   ];
+}
+
+/** Takes the whole entries at the beginning of what was received; returns their bytes. */
+async function takePart(intake: Intake, input: BatchInput): Promise<number> {
+  const { body } = input;
+  const end = findEntriesEnd(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+  if (end === 0) return 0;
+  await intake.take({
+    ...toIntakeBody(input),
+    ...uploaded,
+    encoding: "identity",
+    key: null,
+    body: body.slice(0, end),
+  });
+  return end;
 }
 
 /**
@@ -30,8 +50,7 @@ export function journaldRoutes(intake: Intake): Route[] {
  */
 async function takeEntries(intake: Intake, input: BatchInput): Promise<Reply> {
   const { accepted, refused, dropped, errors } = await intake.take({
-    signal: "logs",
-    format: "journal export",
+    ...uploaded,
     encoding: encodingOf(input.request.headers),
     ...toIntakeBody(input),
   });

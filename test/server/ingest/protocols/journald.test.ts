@@ -1,13 +1,20 @@
 /** journald's upload: entries in the export format, with binary fields. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Running, startServer } from "../../running.ts";
+import { post, type Running, startServer } from "../../running.ts";
 import { findRows, send } from "./rows.ts";
 
+const dir = mkdtempSync(join(tmpdir(), "svc-journald-"));
 let server: Running;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ dataDir: dir });
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
 
 const us = (Date.now() - 60_000) * 1_000;
 const headers = { "Content-Type": "application/vnd.fdo.journal" };
@@ -44,6 +51,7 @@ test("entries with fields of text, of several lines, and of other bytes", async 
         EQUALS: "a=b",
         TWICE: '["one","two"]',
         COREDUMP: "/wAKPQ==",
+        __CURSOR: "s=1;i=2",
         "host.name": "node-1",
         "service.name": "sshd",
       },
@@ -82,4 +90,100 @@ test("an entry that cannot be stored does not hold up the others", async () => {
   const got = await send(server, { path, body, headers });
   expect([got.status, got.text.split(";")[0]]).toEqual([202, "1 entries were refused"]);
   expect(await findRows(server, 'logs{} |= "good entry"')).toHaveLength(1);
+});
+
+describe("a journal that is longer than a body may be", () => {
+  const entries = 24_000;
+  const entryOf = (i: number) => {
+    const text = Buffer.from(
+      `__CURSOR=s=long;i=${i}\n__REALTIME_TIMESTAMP=${us + i}\nSYSLOG_IDENTIFIER=long\nMESSAGE=long ${i}\n`,
+    );
+    // Bytes that look like the end of an entry.
+    return Buffer.concat([
+      text,
+      binaryField("PADDING", Buffer.from(`\n\n${"p".repeat(1_700)}\n\n`)),
+      Buffer.from("\n"),
+    ]);
+  };
+
+  /** Sends entries in chunks of a size of their own; with `breaksOff` the connection is lost before the last one. */
+  async function upload(
+    from: number,
+    to: number,
+    breaksOff = false,
+  ): Promise<{ status: number; text: string }> {
+    const leave = new AbortController();
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      let pending: Buffer[] = [];
+      let bytes = 0;
+      for (let i = from; i < to; i++) {
+        const entry = entryOf(i);
+        pending.push(entry);
+        bytes += entry.length;
+        if (bytes < 99_999) continue;
+        const joined = Buffer.concat(pending);
+        yield joined.subarray(0, 99_999);
+        pending = [joined.subarray(99_999)];
+        bytes = pending[0]!.length;
+      }
+      if (breaksOff) {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        leave.abort();
+      }
+      yield Buffer.concat(pending);
+    }
+    const response = await fetch(server.url + path, {
+      method: "POST",
+      headers: { ...headers, Authorization: `Bearer ${server.adminToken}` },
+      body: ReadableStream.from(chunks()),
+      duplex: "half",
+      signal: leave.signal,
+    } as RequestInit);
+    return { status: response.status, text: await response.text() };
+  }
+
+  const countLong = async () => {
+    const range = { query: 'logs{service.name="long"}', startTime: 0, endTime: Date.now() + 1_000 };
+    return (await post<{ count: number }>(server, "histogram", range)).json.count;
+  };
+
+  test("is stored as it comes in, and again nothing of it, also after a restart", {
+    timeout: 120_000,
+  }, async () => {
+    await expect(upload(0, 9_000, true)).rejects.toThrow();
+    const stored = await countLong();
+    expect(stored).toBeGreaterThan(2_000);
+    expect(stored).toBeLessThanOrEqual(9_000);
+    expect(entryOf(0).length * entries).toBeGreaterThan(32 * 2 ** 20);
+    expect(await upload(0, entries)).toEqual({ status: 202, text: "OK.\n" });
+    expect(await countLong()).toBe(entries);
+    await server.stop();
+    server = await startServer({ dataDir: dir });
+    expect((await upload(entries - 3_000, entries + 10)).status).toBe(202);
+    expect(await countLong()).toBe(entries + 10);
+    const [last] = await findRows(server, `logs{__CURSOR="s=long;i=${entries + 9}"}`);
+    expect(last!.message).toBe(`long ${entries + 9}`);
+    expect(last!.attributes.PADDING).toBe(`\n\n${"p".repeat(1_700)}\n\n`);
+  });
+
+  test("is refused where an entry of it never ends", { timeout: 60_000 }, async () => {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(2n ** 40n);
+    const endless = Buffer.concat([Buffer.from("BLOB\n"), length, Buffer.alloc(33 * 2 ** 20)]);
+    const got = await send(server, { path, body: new Uint8Array(endless), headers });
+    expect([got.status, got.text]).toEqual([
+      413,
+      "the body is larger than 33554432 bytes: send it in smaller parts\n",
+    ]);
+  });
+
+  test("is refused where it is no journal, whatever was stored before", async () => {
+    const bad = Buffer.concat([
+      ...Array.from({ length: 3_000 }, (_, i) => entryOf(30_000 + i)),
+      Buffer.from("nonsense\nA=b\n\n"),
+    ]);
+    const got = await send(server, { path, body: new Uint8Array(bad), headers });
+    expect(got.status).toBe(400);
+    expect(got.text).toContain('the field "nonsense"');
+  });
 });

@@ -1,4 +1,4 @@
-/** The documents of one body that have ids of the sender's own. */
+/** The documents of one body that have ids of the sender's own: of Elasticsearch, or entries of a journal. */
 
 import { hash } from "node:crypto";
 import { Refusal } from "../../throttle/refusal.ts";
@@ -8,6 +8,8 @@ import { bodyDocumentIdsMax } from "../limits.ts";
 /** Attributes of rows that hold the document's id and its index. */
 export const idKey = "_id";
 export const indexKey = "_index";
+/** The attribute that identifies an entry among those of all journals. */
+export const cursorKey = "__CURSOR";
 
 /** Bytes of a digest, which stands for an id within its index and its environment. */
 export const digestBytes = 16;
@@ -19,7 +21,10 @@ export function digestOf(
   environment: string | null = null,
 ): Buffer {
   const scope = environment ?? attributes[environmentKey] ?? "";
-  const identity = JSON.stringify([scope, attributes[indexKey] ?? "", attributes[idKey]]);
+  const id = attributes[idKey];
+  const identity = JSON.stringify(
+    id === undefined ? [scope, { journal: attributes[cursorKey] }] : [scope, attributes[indexKey] ?? "", id],
+  );
   return hash("sha256", identity, "buffer").subarray(0, digestBytes);
 }
 
@@ -37,6 +42,11 @@ export class DocumentList {
     this.#stored = new Set(storedDocuments);
   }
 
+  /** No more documents of this body can be added. */
+  get isFull(): boolean {
+    return this.#added.size === bodyDocumentIdsMax;
+  }
+
   /** Takes the next document with an id; returns whether a document with this id is stored, or came before in the body. */
   isTaken(attributes: Readonly<Record<string, string>>): boolean {
     this.#position++;
@@ -46,7 +56,7 @@ export class DocumentList {
 
   /** Records that the document that was taken last is among the rows of the body. Throws Refusal 413 at one too many. */
   add(): void {
-    if (this.#added.size === bodyDocumentIdsMax) {
+    if (this.isFull) {
       const problem = `the body has more than ${bodyDocumentIdsMax} documents with ids: send it in smaller parts`;
       throw new Refusal(413, problem);
     }

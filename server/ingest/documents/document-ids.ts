@@ -6,7 +6,7 @@
 import { type Filter, type Step, type Store, Turns } from "../../../engine/index.ts";
 import type { BodyDocuments } from "../decode-task.ts";
 import { documentIdAgeMs, documentIdRowsMax, documentIdsMax } from "../limits.ts";
-import { digestBytes, digestOf, idKey, indexKey } from "./document-list.ts";
+import { cursorKey, digestBytes, digestOf, idKey, indexKey } from "./document-list.ts";
 
 /** Rows that are read at a time. */
 const loadRowsMax = 50_000;
@@ -69,7 +69,10 @@ export class DocumentIds {
 
   async #load(): Promise<void> {
     const isPresent = (key: string): Filter => ({ kind: "present", field: { kind: "attribute", key } });
-    const steps: Step[] = [{ kind: "filter", filter: { kind: "and", of: [idKey, indexKey].map(isPresent) } }];
+    const isDocument: Filter = { kind: "and", of: [idKey, indexKey].map(isPresent) };
+    const steps: Step[] = [
+      { kind: "filter", filter: { kind: "or", of: [isDocument, isPresent(cursorKey)] } },
+    ];
     const { arrivalMax } = this.#store;
     // Other requests are answered meanwhile.
     const turns = new Turns();
