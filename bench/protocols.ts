@@ -1,6 +1,6 @@
 /**
  * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s and the server's CPU a row of each protocol, over HTTP (and
- * of OTLP over gRPC) on loopback with durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand;
+ * gRPC, and sockets of their own) on loopback with durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand;
  * and ClickHouse's CPU for the JSON lines.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,16 +11,11 @@ import { decodeBody } from "../server/index.ts";
 import { readOperands } from "./command/operands.ts";
 import { projectRoot } from "./paths.ts";
 import { measureClickHouseCpu } from "./protocols/clickhouse-peer.ts";
+import { rowsPerBody, startMs } from "./protocols/generated-rows.ts";
 import { GrpcSender } from "./protocols/grpc-sender.ts";
-import {
-  encode,
-  makeOtlpLogs,
-  type Protocol,
-  protocols,
-  root,
-  rowsPerBody,
-  startMs,
-} from "./protocols/request-bodies.ts";
+import { encode, makeOtlpLogs, type Protocol, protocols, root } from "./protocols/request-bodies.ts";
+import { SocketSender } from "./protocols/socket-sender.ts";
+import { findFreePort } from "./server/free-port.ts";
 import { type ServerProcess, startServer } from "./server/server-process.ts";
 
 const warmBodies = 40;
@@ -51,21 +46,44 @@ function send({ url, token }: ServerProcess, { path, headers }: Protocol, body: 
   });
 }
 
+/** What sends over connections that are no HTTP. */
+interface Senders {
+  grpc: GrpcSender;
+  fluent: SocketSender;
+  syslog: SocketSender;
+}
+
 /** Returns the function that sends a body of the protocol. */
-function openSender(server: ServerProcess, protocol: Protocol, grpc: GrpcSender) {
-  if (protocol.isGrpc === true) return (body: Uint8Array) => grpc.send(protocol.path, body);
+function openSender(server: ServerProcess, protocol: Protocol, senders: Senders) {
+  const { over, path } = protocol;
+  if (over === "grpc") return (body: Uint8Array) => senders.grpc.send(path, body);
+  if (over !== undefined) return (body: Uint8Array) => senders[over].send(body);
   return (body: Uint8Array) => send(server, protocol, body);
 }
 
-async function measure(server: ServerProcess, protocol: Protocol, grpc: GrpcSender): Promise<void> {
+async function countRows(server: ServerProcess): Promise<number> {
+  const counts = (await server.get("/metrics")).matchAll(/^svc_ingest_rows_total\{[^}]*\} (\d+)/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Waits for rows whose sender gets no answer. */
+async function awaitRows(server: ServerProcess, rows: number): Promise<void> {
+  while ((await countRows(server)) < rows) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function measure(server: ServerProcess, protocol: Protocol, senders: Senders): Promise<void> {
   const all = Array.from({ length: warmBodies + bodies }, (_, body) => protocol.makeBody(body));
   const bytes = all.reduce((sum, { length }) => sum + length, 0) / all.length / rowsPerBody;
   let next = 0;
-  const sendBody = openSender(server, protocol, grpc);
+  const sendBody = openSender(server, protocol, senders);
+  const rowsBefore = await countRows(server);
   const sendUpTo = async (end: number): Promise<void> => {
     while (next < end) await sendBody(all[next++]!);
   };
-  const sendAll = (end: number) => Promise.all(Array.from({ length: connections }, () => sendUpTo(end)));
+  const sendAll = async (end: number): Promise<void> => {
+    await Promise.all(Array.from({ length: connections }, () => sendUpTo(end)));
+    if (protocol.over === "syslog") await awaitRows(server, rowsBefore + end * rowsPerBody);
+  };
   await sendAll(warmBodies);
   const cpuBefore = (await server.readCpuMs()) ?? Number.NaN;
   const beforeMs = performance.now();
@@ -125,14 +143,22 @@ async function measurePeer(): Promise<void> {
 
 measureDecoding();
 const dir = mkdtempSync(join(tmpdir(), "svc-protocols-"));
-const server = await startServer(dir, projectRoot, ["--otlp-grpc", "127.0.0.1:0"]);
-const grpc = new GrpcSender(server);
+const [fluentPort, syslogPort] = [await findFreePort(), await findFreePort()];
+const server = await startServer(dir, projectRoot, [
+  ...["--otlp-grpc", "127.0.0.1:0", "--fluent", `127.0.0.1:${fluentPort}`],
+  ...["--syslog", `127.0.0.1:${syslogPort}`],
+]);
+const senders: Senders = {
+  grpc: new GrpcSender(server),
+  fluent: new SocketSender(fluentPort, { isAcknowledged: true }),
+  syslog: new SocketSender(syslogPort, { isAcknowledged: false }),
+};
 try {
   for (const protocol of protocols.filter(({ name }) => name.includes(flags.only ?? ""))) {
-    await measure(server, protocol, grpc);
+    await measure(server, protocol, senders);
   }
 } finally {
-  grpc.close();
+  for (const sender of Object.values(senders)) sender.close();
   agent.destroy();
   await server.stop();
   rmSync(dir, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 /** The peer: Debian's package of Prometheus, with as many rules over the same counts as metrics. */
+
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -6,6 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { findFreePort } from "../server/free-port.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import { bucketSeconds, selectorCount, selectors, thresholdOf } from "./workload.ts";
 
@@ -132,14 +134,6 @@ async function startExporter(rowsPerBucket: number) {
     port: (server.address() as AddressInfo).port,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 async function readStatus(url: string) {

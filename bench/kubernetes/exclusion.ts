@@ -1,5 +1,6 @@
 /** OTLP logs and ingestion rules for measuring what the gateway of a cluster does with them. */
-import { encode, makeOtlpLogs, rowsPerBody } from "../protocols/request-bodies.ts";
+import { rowsPerBody } from "../protocols/generated-rows.ts";
+import { encode, makeOtlpLogs } from "../protocols/request-bodies.ts";
 
 /** Half of the rules match no record; together they leave out about a third. */
 export const rules = [

@@ -1,16 +1,16 @@
 /** The protocols that `protocols.ts` measures, and bodies of a thousand generated rows in each. */
+import { encode as encodeMessagePack } from "@msgpack/msgpack";
 import protobuf from "protobufjs";
 import snappy from "snappyjs";
-
-export const rowsPerBody = 1_000;
-/** Time of the first row; each row is a millisecond later. */
-export const startMs = Date.now() - 3_600_000;
+import { struct, tag } from "../../fixtures/thrift.ts";
+import { makeRows, type Row, resource, rowsPerBody, startMs } from "./generated-rows.ts";
 
 export interface Protocol {
   name: string;
-  /** Over gRPC that of the method. */
+  /** Over gRPC that of the method; "" over a socket. */
   path: string;
-  isGrpc?: boolean;
+  /** HTTP where it is absent. `fluent` and `syslog`: over sockets of their own. */
+  over?: "grpc" | "fluent" | "syslog";
   headers: Record<string, string>;
   /** The body with that number, from 0. */
   makeBody(body: number): Uint8Array;
@@ -55,53 +55,6 @@ export function encode(message: string, fields: object): Uint8Array {
 
 function compress(bytes: Uint8Array): Uint8Array {
   return snappy.compress(new Uint8Array(bytes));
-}
-
-const texts = [
-  (n: number) => `GET /api/v1/products/${n % 9973} HTTP/1.1 200 ${n % 900} ms upstream 10.2.3.${n % 250}`,
-  (n: number) => `order ${n} placed by user ${n % 7919} in ${n % 400} ms`,
-  (n: number) => `connection to payment-${n % 12} refused after ${n % 5} retries`,
-  (n: number) => `cache miss for key session:${n % 100_003} ttl=${n % 3600}`,
-];
-const severities = ["INFO", "WARN", "ERROR", "DEBUG"];
-
-const resource: Record<string, string> = {
-  "service.name": "/k8s/shop/catalogue",
-  "k8s.namespace.name": "shop",
-  "k8s.deployment.name": "catalogue",
-  "k8s.pod.name": "catalogue-7d9f-abcde",
-  "k8s.node.name": "node-3",
-  "k8s.container.name": "app",
-  "host.name": "node-3",
-  "telemetry.sdk.language": "nodejs",
-};
-
-function makeRow(n: number) {
-  const id = Buffer.alloc(16, 1);
-  id.writeUInt32BE(Math.imul(n, 2_654_435_761) >>> 0, 0);
-  id.writeUInt32BE(n, 8);
-  return {
-    nanos: `${startMs + n}000000`,
-    ms: startMs + n,
-    severity: severities[n % 4]!,
-    message: texts[n % 4]!(n),
-    traceId: id,
-    spanId: id.subarray(4, 12),
-    attributes: {
-      "http.request.method": "GET",
-      "http.route": "/api/v1/products/{id}",
-      "http.response.status_code": String(200 + (n % 3) * 100),
-      "client.address": `10.2.${n % 16}.${n % 200}`,
-      "thread.name": `worker-${n % 8}`,
-      "code.namespace": "shop.catalogue.Service",
-    } as Record<string, string>,
-  };
-}
-
-type Row = ReturnType<typeof makeRow>;
-
-function makeRows(body: number): Row[] {
-  return Array.from({ length: rowsPerBody }, (_, i) => makeRow(body * rowsPerBody + i));
 }
 
 function toKeyValues(attributes: Record<string, string>) {
@@ -150,6 +103,31 @@ function plainFields({ message, severity, attributes }: Row) {
 const labels =
   '{namespace="shop", app="catalogue", pod="catalogue-7d9f-abcde", node="node-3", container="app"}';
 
+function makeJaegerBatch(body: number): Uint8Array {
+  const spans = makeRows(body).map((row) =>
+    struct(
+      [1, "i64", row.traceId.readBigUInt64BE(8)],
+      [2, "i64", row.traceId.readBigUInt64BE(0)],
+      [3, "i64", row.spanId.readBigUInt64BE(0)],
+      [4, "i64", 0n],
+      [5, "string", "GET /api/v1/products/{id}"],
+      [7, "i32", 1],
+      [8, "i64", BigInt(row.ms) * 1_000n],
+      [9, "i64", 3_250n],
+      [10, "list", Object.entries(row.attributes).map(([key, value]) => tag(key, value))],
+    ),
+  );
+  const tags = Object.entries(resource).map(([key, value]) => tag(key, value));
+  const process = struct([1, "string", "catalogue"], [2, "list", tags]);
+  return struct([1, "struct", process], [2, "list", spans]);
+}
+
+/** A message whose receipt is acknowledged, as Fluentd and Fluent Bit send it. */
+function makeFluentMessage(body: number): Uint8Array {
+  const entries = makeRows(body).map((row) => [row.ms / 1_000, plainFields(row)]);
+  return encodeMessagePack(["kube.catalogue", entries, { chunk: `chunk ${body}`, size: entries.length }]);
+}
+
 export const protocols: readonly Protocol[] = [
   {
     name: "JSON lines",
@@ -183,7 +161,7 @@ export const protocols: readonly Protocol[] = [
   {
     name: "OTLP logs, gRPC",
     path: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
-    isGrpc: true,
+    over: "grpc",
     headers: {},
     // Other rows than over HTTP, whose bodies the server would recognise.
     makeBody: (body) =>
@@ -279,6 +257,34 @@ export const protocols: readonly Protocol[] = [
             tags: { ...row.attributes, ...resource },
           })),
         ),
+      ),
+  },
+  {
+    name: "Jaeger spans, Thrift",
+    path: "/api/traces",
+    headers: { "Content-Type": "application/x-thrift" },
+    makeBody: makeJaegerBatch,
+  },
+  {
+    name: "Fluent forward",
+    over: "fluent",
+    path: "",
+    headers: {},
+    makeBody: makeFluentMessage,
+  },
+  {
+    name: "syslog, TCP",
+    over: "syslog",
+    path: "",
+    headers: {},
+    makeBody: (body) =>
+      Buffer.from(
+        makeRows(body)
+          .map(
+            ({ ms, message }) =>
+              `<142>1 ${new Date(ms).toISOString()} node-3 catalogue 17 - [shop@1 pod="catalogue-7d9f-abcde"] ${message}\n`,
+          )
+          .join(""),
       ),
   },
   {

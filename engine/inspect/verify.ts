@@ -3,13 +3,12 @@
  * open.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
-import { isIntactFrame } from "../files/frame.ts";
 import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
@@ -18,7 +17,7 @@ import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
-import { copyNames } from "../state/state-copy.ts";
+import { copyNames, loadCopy } from "../state/state-copy.ts";
 import { scanUnsealedRows, UnsealedRows } from "./unsealed-rows.ts";
 
 /** Progress of a verification: how much of all data files was read. */
@@ -65,15 +64,10 @@ export async function verifyStore(
   };
   const { unsealed, damage } = await verifyJournal(dir);
   const verification = { dir, report, unsealed, advance };
-  const folders = signals.map((signal) => join(dir, signal));
   for (const signal of signals) {
     for (const day of listDays(join(dir, signal))) await verifyPartition(verification, signal, day);
   }
-  const isPartition = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
-  for (const path of listDataFiles(dir)) {
-    if (!isPartition(path)) verifyState(verification, dirname(path));
-  }
-  await verifyStateCopies(verification, join(dir, "control"));
+  await verifyState(verification, join(dir, "control"));
   report.damage.push(...damage);
   const journal = join(dir, "journal");
   if (report.chunks > 0 && !existsSync(journal))
@@ -144,36 +138,19 @@ function readAllColumns(source: ChunkSource): void {
   }
 }
 
-/** Verifies an environment of the state: every value must be an intact frame. */
-function verifyState(verification: Verification, dir: string): void {
-  try {
-    for (const problem of auditPageTree(join(dir, "data.mdb")).problems)
-      addDamage(verification, dir, problem);
-    const environment = openEnvironment(dir, { readOnly: true });
-    for (const key of environment.keys()) {
-      const value = environment.get(key);
-      // A running server has removed it since the keys were read.
-      if (value === undefined) continue;
-      verification.advance(value.byteLength);
-      if (isIntactFrame(value)) continue;
-      addDamage(verification, dir, `the value of ${JSON.stringify(Buffer.from(key).toString())} is damaged`);
-    }
-    void environment.close();
-  } catch (error) {
-    addFailure(verification, dir, error);
-  }
-}
-
-/** Each copy of the state must be there where another one is. */
-async function verifyStateCopies(verification: Verification, dir: string): Promise<void> {
-  const findMissing = async () => {
-    const missing = copyNames.filter((name) => !existsSync(join(dir, name, "data.mdb")));
-    return missing.length === copyNames.length
-      ? []
-      : missing.map((name) => ({ where: join("control", name), problem: "the copy is missing" }));
+/** Verifies the copies of the state as a start would read them. Each must be there where another one is. */
+async function verifyState(verification: Verification, dir: string): Promise<void> {
+  const findDamage = async () => {
+    const isThere = (name: string) => existsSync(join(dir, name, "data.mdb"));
+    if (!copyNames.some(isThere)) return [];
+    return copyNames.flatMap((name) => {
+      const problems = isThere(name) ? loadCopy(dir, name).problems : ["the copy is missing"];
+      return problems.map((problem) => ({ where: relative(verification.dir, join(dir, name)), problem }));
+    });
   };
-  // A server that starts replaces a copy by renaming.
-  verification.report.damage.push(...(await findPersistentDamage(findMissing)));
+  // A server that runs commits to a copy while it is read, and one that starts replaces it.
+  verification.report.damage.push(...(await findPersistentDamage(findDamage)));
+  for (const name of copyNames) verification.advance(fileBytes(join(dir, name, "data.mdb")));
 }
 
 /** Reads the journal: what only it holds, and what is damaged in it. */

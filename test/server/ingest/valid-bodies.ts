@@ -9,7 +9,7 @@ import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/
 import { seed } from "../../durability/campaign.ts";
 import { lines } from "../running.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp/otlp-bodies.ts";
-import { jaegerBatch } from "./protocols/thrift-writer.ts";
+import { jaegerBatch } from "./protocols/jaeger-batch.ts";
 
 export const nowMs = Date.now();
 export const value = (text: string) => ({ stringValue: text });

@@ -1,8 +1,9 @@
 /** Jaeger's batches as Thrift over HTTP. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { struct } from "../../../../fixtures/thrift.ts";
 import { type Running, startServer } from "../../running.ts";
+import { jaegerBatch } from "./jaeger-batch.ts";
 import { findSpans, send } from "./rows.ts";
-import { jaegerBatch, struct } from "./thrift-writer.ts";
 
 let server: Running;
 beforeAll(async () => {
