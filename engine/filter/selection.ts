@@ -112,7 +112,8 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
       if (filter.kind !== "compares" || filter.unit !== undefined) break;
       return compileNumberFilter(column, filter.op, filter.number, view.heap);
     case "hex":
-      if (filter.kind !== "equals" || filter.value === "") break;
+      // Levels of two digits, such as pino's, are stored as ids are; what is asked for may be the name of their range.
+      if (filter.kind !== "equals" || filter.value === "" || filter.field.kind === "level") break;
       return compileIdFilter(column, filter.value, view.heap);
     case "constant":
       return compileConstantFilter(column, compileValueTest(filter), view.heap);

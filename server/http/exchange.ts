@@ -150,7 +150,8 @@ export class Exchange {
     this.#end((res) => {
       writeHead(res, reply);
       if (!(body instanceof Uint8Array)) res.endWithoutBody(undefined, options.closing);
-      else if (options.withoutBody) res.endWithoutBody(body.length, options.closing);
+      // The library waits for the body whose length it names, and would drop the connection at the next request.
+      else if (options.withoutBody) res.endWithoutBody(body.length, true);
       else res.end(body, options.closing);
     });
   }

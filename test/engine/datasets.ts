@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { arbitraryRow } from "./arbitrary.ts";
+import { arbitraryRow, numberLevels } from "./arbitrary.ts";
 
 export const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const dayNs = 86_400_000_000_000n;
@@ -77,7 +77,8 @@ export function printBigInt(_key: string, value: unknown): unknown {
 function makeDataset(number: number): Dataset {
   const spanNs = number % 3 === 0 ? dayNs : 3_600_000_000_000n;
   const fromNs = (firstDay + BigInt(number) * 3n) * dayNs + (number % 3 === 0 ? dayNs / 2n : 0n);
-  const rows = sample(arbitraryRow(fromNs, spanNs), 40 + (number % 5) * 40, number);
+  const levels = number % 4 === 1 ? numberLevels : undefined;
+  const rows = sample(arbitraryRow(fromNs, spanNs, levels), 40 + (number % 5) * 40, number);
   return { state: states[number % states.length]!, rows, fromNs, toNs: fromNs + spanNs };
 }
 

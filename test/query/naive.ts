@@ -118,7 +118,7 @@ type Attributes = Map<string, string>;
 const ranges: Readonly<Record<string, string>> = {
   ...{
     "10": "trace",
-    "40": "warn",
+    ...{ "10": "trace", "20": "debug", "30": "info", "40": "warn", "50": "error", "60": "fatal" },
     warn: "warn",
     debug: "debug",
     info: "info",

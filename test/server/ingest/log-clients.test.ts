@@ -1,4 +1,5 @@
 /** Clients of other log stores send to the server as they would to those, and searches find what they sent. */
+import { hostname } from "node:os";
 import { Client } from "@elastic/elasticsearch";
 import { Client as Client7 } from "elasticsearch-7";
 import { Client as Client8 } from "elasticsearch-8";
@@ -81,5 +82,15 @@ test("pino-loki", async () => {
   });
   const { logs } = (await search(server, { query: 'logs{service.name="/k8s/shop/cart"}' })).json;
   expect(logs).toHaveLength(20);
-  expect(logs[0]!.log_level).toBe("error");
+  const row = logs.find(({ message }) => message.includes('"loki row 7"'))!;
+  const line = { level: 50, time: row.timestamp, pid: process.pid, order: 7, msg: "loki row 7" };
+  expect(row).toEqual({
+    timestamp: expect.any(Number),
+    log_level: "error",
+    message: JSON.stringify(line),
+    attributes: {
+      ...{ app: "cart", namespace: "shop", hostname: hostname(), level: "error" },
+      "service.name": "/k8s/shop/cart",
+    },
+  });
 });

@@ -45,3 +45,22 @@ test.each(sent)("%s %s", async (path, body, type, level, range) => {
   const found = await search(server, { query: `{log_level="${range}", message=~"^${message}$"}` });
   expect(found.json.logs).toMatchObject([{ timestamp: ms, log_level: level, message }]);
 });
+
+test("each of several numbers is found by its range, in memory and sealed", async () => {
+  const levels = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
+  const body = lines(
+    Object.keys(levels).map((level) => ({ level: Number(level), time: ms, msg: "numbered" })),
+  );
+  const headers = { "Content-Type": "application/x-ndjson" };
+  await call(server, "/api/v1/ingest/logs", { token: server.adminToken, headers, body });
+  for (const state of ["in memory", "sealed"]) {
+    if (state === "sealed") await server.service.store.seal();
+    for (const [level, range] of Object.entries(levels)) {
+      const found = await search(server, { query: `{log_level="${range}", message="numbered"}` });
+      expect(
+        found.json.logs.map((row) => row.log_level),
+        `${state} ${range}`,
+      ).toEqual([level]);
+    }
+  }
+});
