@@ -117,7 +117,6 @@ type Attributes = Map<string, string>;
 /** The severity ranges of the levels that random rows have. */
 const ranges: Readonly<Record<string, string>> = {
   ...{
-    "10": "trace",
     ...{ "10": "trace", "20": "debug", "30": "info", "40": "warn", "50": "error", "60": "fatal" },
     warn: "warn",
     debug: "debug",
