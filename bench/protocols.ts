@@ -13,6 +13,7 @@ import { projectRoot } from "./paths.ts";
 import { measureClickHouseCpu } from "./protocols/clickhouse-peer.ts";
 import { rowsPerBody, startMs } from "./protocols/generated-rows.ts";
 import { GrpcSender } from "./protocols/grpc-sender.ts";
+import { metricProtocols } from "./protocols/metric-bodies.ts";
 import { encode, makeOtlpLogs, type Protocol, protocols, root } from "./protocols/request-bodies.ts";
 import { SocketSender } from "./protocols/socket-sender.ts";
 import { findFreePort } from "./server/free-port.ts";
@@ -93,7 +94,7 @@ async function measure(server: ServerProcess, protocol: Protocol, senders: Sende
   const cpu = ((((await server.readCpuMs()) ?? Number.NaN) - cpuBefore) / rows) * 1000;
   const rate = Math.round(rows / seconds).toLocaleString("en");
   process.stdout.write(
-    `${protocol.name.padEnd(28)}${rate.padStart(9)} rows/s ${cpu.toFixed(2).padStart(6)} µs CPU/row ${bytes.toFixed(0).padStart(5)} B/row\n`,
+    `${protocol.name.padEnd(33)}${rate.padStart(9)} rows/s ${cpu.toFixed(2).padStart(6)} µs CPU/row ${bytes.toFixed(0).padStart(5)} B/row\n`,
   );
 }
 
@@ -127,7 +128,7 @@ function measureDecoding(): void {
     for (let i = 0; i < 200; i++) read();
     const { user, system } = process.cpuUsage(before);
     const micros = (user + system) / 200 / rowsPerBody;
-    process.stdout.write(`${name.padEnd(28)}${micros.toFixed(2).padStart(23)} µs CPU/row\n`);
+    process.stdout.write(`${name.padEnd(33)}${micros.toFixed(2).padStart(23)} µs CPU/row\n`);
   }
 }
 
@@ -138,7 +139,7 @@ async function measurePeer(): Promise<void> {
   const rows = all.length * rowsPerBody;
   const seconds = await measureClickHouseCpu({ bodies: all, rows, startMs, endMs: startMs + rows - 1 });
   const micros = ((seconds / rows) * 1e6).toFixed(2).padStart(23);
-  process.stdout.write(`${"ClickHouse, JSONEachRow".padEnd(28)}${micros} µs CPU/row\n`);
+  process.stdout.write(`${"ClickHouse, JSONEachRow".padEnd(33)}${micros} µs CPU/row\n`);
 }
 
 measureDecoding();
@@ -154,7 +155,8 @@ const senders: Senders = {
   syslog: new SocketSender(syslogPort, { isAcknowledged: false }),
 };
 try {
-  for (const protocol of protocols.filter(({ name }) => name.includes(flags.only ?? ""))) {
+  const all = [...protocols, ...metricProtocols];
+  for (const protocol of all.filter(({ name }) => name.includes(flags.only ?? ""))) {
     await measure(server, protocol, senders);
   }
 } finally {

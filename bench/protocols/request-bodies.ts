@@ -3,7 +3,7 @@ import { encode as encodeMessagePack } from "@msgpack/msgpack";
 import protobuf from "protobufjs";
 import snappy from "snappyjs";
 import { struct, tag } from "../../fixtures/thrift.ts";
-import { makeRows, type Row, resource, rowsPerBody, startMs } from "./generated-rows.ts";
+import { makeRows, type Row, resource } from "./generated-rows.ts";
 
 export interface Protocol {
   name: string;
@@ -42,11 +42,7 @@ message Traces { repeated ResourceSpans resource_spans = 1; }
 message Timestamp { int64 seconds = 1; int32 nanos = 2; }
 message Entry { Timestamp timestamp = 1; string line = 2; }
 message Stream { string labels = 1; repeated Entry entries = 2; }
-message Push { repeated Stream streams = 1; }
-message Label { string name = 1; string value = 2; }
-message Sample { double value = 1; int64 timestamp = 2; }
-message Series { repeated Label labels = 1; repeated Sample samples = 2; }
-message Write { repeated Series timeseries = 1; }`);
+message Push { repeated Stream streams = 1; }`);
 
 export function encode(message: string, fields: object): Uint8Array {
   const type = root.lookupType(message);
@@ -331,35 +327,5 @@ export const protocols: readonly Protocol[] = [
           ...Object.fromEntries(Object.entries(attributes).map(([key, value]) => [`_${key}`, value])),
         })),
       ),
-  },
-  {
-    name: "Influx lines (samples)",
-    path: "/write",
-    headers: { "Content-Type": "text/plain" },
-    makeBody: (body) =>
-      Buffer.from(
-        Array.from(
-          { length: rowsPerBody },
-          (_, n) =>
-            `http_requests,instance=10.1.${n % 10}.7:9090,job=catalogue,path=/p/${n} total=${body * 3 + n} ${startMs + body * 1_000}000000\n`,
-        ).join(""),
-      ),
-  },
-  {
-    name: "remote write 1.0 (samples)",
-    path: "/api/v1/write",
-    headers: { ...protobufType, "Content-Encoding": "snappy" },
-    makeBody: (body) => {
-      const timeseries = Array.from({ length: rowsPerBody }, (_, n) => ({
-        labels: Object.entries({
-          __name__: "http_requests_total",
-          instance: `10.1.${n % 10}.7:9090`,
-          job: "catalogue",
-          path: `/p/${n}`,
-        }).map(([name, value]) => ({ name, value })),
-        samples: [{ value: body * 3 + n, timestamp: startMs + body * 1_000 }],
-      }));
-      return compress(encode("Write", { timeseries }));
-    },
   },
 ];

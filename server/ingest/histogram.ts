@@ -46,6 +46,21 @@ export function makeClassicSamples(
   return samples;
 }
 
+/**
+ * As `makeClassicSamples`, for an exponential histogram. Its bounds change with the scale, and a bucket that is new began
+ * when the bounds changed: so only the sum and the count have the start.
+ */
+export function makeExponentialSamples(
+  { startNs, ...shared }: Omit<Sample, "value">,
+  buckets: Buckets,
+  sum: number | undefined,
+): Sample[] {
+  const samples = makeClassicSamples(shared, buckets, sum);
+  if (startNs === undefined) return samples;
+  const bucketName = `${shared.name}_bucket`;
+  return samples.map((sample) => (sample.name === bucketName ? sample : { ...sample, startNs }));
+}
+
 /** Counts of the buckets with the indexes `offset`, `offset + 1` and so on. */
 export interface ExponentialRange {
   offset: number;

@@ -1,7 +1,12 @@
 /** Turns OTLP metrics in JSON form into samples, by the point types of OpenTelemetry's data model. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
-import { type ExponentialRange, makeClassicSamples, toClassicBuckets } from "../histogram.ts";
+import {
+  type ExponentialRange,
+  makeClassicSamples,
+  makeExponentialSamples,
+  toClassicBuckets,
+} from "../histogram.ts";
 import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
@@ -26,7 +31,7 @@ const kinds: Readonly<Record<string, SamplesOf>> = {
   gauge: makeNumberSamples,
   sum: makeNumberSamples,
   histogram: makeHistogramSamples,
-  exponentialHistogram: makeExponentialSamples,
+  exponentialHistogram: readExponentialSamples,
   summary: makeSummarySamples,
 };
 
@@ -100,7 +105,7 @@ function makeHistogramSamples(point: JsonFields, shared: Shared): Sample[] {
   return makeClassicSamples(shared, { bounds, counts }, readSum(point));
 }
 
-function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
+function readExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
   const scale = Number(point.scale ?? 0);
   if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
     throw makeFieldProblem("scale", "an integer from -10 to 20", point.scale);
@@ -112,12 +117,7 @@ function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
     positive: readRange(point.positive, "positive"),
     negative: readRange(point.negative, "negative"),
   });
-  // The bounds change with the scale: a bucket that is new began when the bounds changed.
-  const { startNs, ...withoutStart } = shared;
-  const samples = makeClassicSamples(withoutStart, buckets, readSum(point));
-  if (startNs === undefined) return samples;
-  const bucketName = `${shared.name}_bucket`;
-  return samples.map((sample) => (sample.name === bucketName ? sample : { ...sample, startNs }));
+  return makeExponentialSamples(shared, buckets, readSum(point));
 }
 
 function makeSummarySamples(point: JsonFields, shared: Shared): Sample[] {

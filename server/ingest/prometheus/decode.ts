@@ -2,7 +2,7 @@
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { makeClassicSamples } from "../histogram.ts";
+import { makeExponentialSamples } from "../histogram.ts";
 import { decodeOrRefuse, makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { familyKey, readFamilies } from "./families.ts";
@@ -72,13 +72,14 @@ export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
     if (text === undefined) throw makeProtobufRefusal(`symbol ${index} of ${symbols.length} is referred to`);
     return text;
   };
-  for (const { labelsRefs, samples, histograms, metadata } of timeseries) {
+  for (const { labelsRefs, samples, histograms, metadata, createdTimestamp } of timeseries) {
     if (labelsRefs.length % 2 !== 0) throw makeProtobufRefusal("a series has a label without a value");
     const labels: Record<string, string> = Object.create(null);
     for (let i = 0; i < labelsRefs.length; i += 2)
       labels[symbol(labelsRefs[i]!)] = symbol(labelsRefs[i + 1]!);
     const unit = metadata === null ? "" : symbol(metadata.unitRef);
-    addSeries(sink, seriesOf(labels, metadata?.type ?? 0, unit), samples, histograms);
+    const series = { ...seriesOf(labels, metadata?.type ?? 0, unit), ...startOf(createdTimestamp) };
+    addSeries(sink, series, samples, histograms);
   }
 }
 
@@ -95,9 +96,9 @@ function addSeries(
   samples: readonly WireSample[],
   histograms: readonly WireHistogram[],
 ): void {
-  for (const { value, timestamp } of samples) {
+  for (const { value, timestamp, startTimestamp } of samples) {
     // A staleness marker is a NaN like any other: it stores no sample and so ends the series.
-    sink.addPoint([{ ...series, timeNs: nanosOf(timestamp), value }]);
+    sink.addPoint([{ ...series, ...startOf(startTimestamp), timeNs: nanosOf(timestamp), value }]);
   }
   for (const histogram of histograms) {
     sink.refuseOnProblem(() => sink.addPoint(makeHistogramSamples(series, histogram)));
@@ -106,8 +107,15 @@ function addSeries(
 
 function makeHistogramSamples(series: Series, histogram: WireHistogram): Sample[] {
   const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
-  const shared = { ...series, type, timeNs: nanosOf(histogram.timestamp) } as const;
-  return makeClassicSamples(shared, bucketsOf(histogram), histogram.sum);
+  const start = startOf(histogram.startTimestamp);
+  const shared = { ...series, ...start, type, timeNs: nanosOf(histogram.timestamp) } as const;
+  return makeExponentialSamples(shared, bucketsOf(histogram), histogram.sum);
+}
+
+/** When a counter began, where that is known. */
+function startOf(ms: Long): Pick<Sample, "startNs"> {
+  const startNs = nanosOf(ms);
+  return startNs > 0n ? { startNs } : {};
 }
 
 function nanosOf(ms: Long): bigint {

@@ -12,10 +12,10 @@ message Histogram {
   oneof zero_count { uint64 zero_count_int = 6; double zero_count_float = 7; }
   repeated BucketSpan negative_spans = 8; repeated sint64 negative_deltas = 9; repeated double negative_counts = 10;
   repeated BucketSpan positive_spans = 11; repeated sint64 positive_deltas = 12; repeated double positive_counts = 13;
-  int32 reset_hint = 14; int64 timestamp = 15; repeated double custom_values = 16;
+  int32 reset_hint = 14; int64 timestamp = 15; repeated double custom_values = 16; int64 start_timestamp = 17;
 }
 message BucketSpan { sint32 offset = 1; uint32 length = 2; }
-message Sample { double value = 1; int64 timestamp = 2; }`;
+message Sample { double value = 1; int64 timestamp = 2; int64 start_timestamp = 3; }`;
 
 const version1 = `
 message WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
@@ -27,6 +27,7 @@ const version2 = `
 message Request { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
 message TimeSeries {
   repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3; Metadata metadata = 5;
+  int64 created_timestamp = 6;
 }
 message Metadata { int32 type = 1; uint32 unit_ref = 4; }`;
 
@@ -46,6 +47,8 @@ export interface Long {
 export interface WireSample {
   value: number;
   timestamp: Long;
+  /** When the counter began; 0 where that is not known, or where the series says it. */
+  startTimestamp: Long;
 }
 
 export interface WireHistogram {
@@ -63,6 +66,7 @@ export interface WireHistogram {
   positiveCounts: number[];
   resetHint: number;
   timestamp: Long;
+  startTimestamp: Long;
   customValues: number[];
 }
 
@@ -87,5 +91,7 @@ export interface WriteRequest2 {
     samples: WireSample[];
     histograms: WireHistogram[];
     metadata: { type: number; unitRef: number } | null;
+    /** As of an earlier draft, instead of the start of each sample. */
+    createdTimestamp: Long;
   }[];
 }

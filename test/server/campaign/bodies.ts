@@ -1,6 +1,7 @@
 /** Small bodies of every protocol over HTTP, and of OTLP over gRPC. All rows of a body, and no others, have its name as the attribute `batch`. */
 import snappy from "snappyjs";
 import type { Signal } from "../../../engine/index.ts";
+import { struct, tag } from "../../../fixtures/thrift.ts";
 import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
@@ -140,6 +141,21 @@ const makers: readonly MakeBody[] = [
     }));
     return { path: "/api/v2/spans", headers: jsonType, body: text(JSON.stringify(spans)) };
   },
+  (batch, times) => {
+    const spans = times.map((ms, i) =>
+      struct(
+        [1, "i64", BigInt(i)],
+        [2, "i64", Buffer.alloc(8, batch).readBigInt64BE()],
+        [3, "i64", BigInt(i + 1)],
+        [5, "string", "x"],
+        [8, "i64", BigInt(ms) * 1_000n],
+        [9, "i64", 1n],
+      ),
+    );
+    const process = struct([1, "string", "cart"], [2, "list", [tag("batch", batch)]]);
+    const body = new Uint8Array(struct([1, "struct", process], [2, "list", spans]));
+    return { path: "/api/traces", headers: { "Content-Type": "application/x-thrift" }, body };
+  },
   (batch, times) => ({
     path: "/api/v2/logs",
     headers: jsonType,
@@ -200,6 +216,7 @@ export const bodySelectors = ['logs{batch!=""}', "traces", "m", "g", "line"] as 
 const signals: Readonly<Record<string, Signal>> = {
   "/v1/traces": "traces",
   "/api/v2/spans": "traces",
+  "/api/traces": "traces",
   "/v1/metrics": "metrics",
   "/api/v1/write": "metrics",
   "/write": "metrics",

@@ -311,6 +311,55 @@ describe("remote write 1.0", () => {
 });
 
 describe("remote write 2.0", () => {
+  const minuteMs = 60_000;
+  const symbols = ["", "__name__", "", "rw2_of_series", "rw2_of_samples", "rw2_native"];
+  const typeCounter = 1;
+  const sampleAt = (minute: number, value: number, begin?: number) => ({
+    ...{ value, timestamp: startMs + minute * minuteMs },
+    ...(begin === undefined ? {} : { startTimestamp: startMs + begin * minuteMs }),
+  });
+  const increasesOf = async (name: string) => {
+    const [series] = await seriesOf(`sum(increase(${name}))`);
+    return (series?.points ?? [])
+      .filter(([, value]) => value > 0)
+      .map(([ms, value]) => [(ms - startMs) / minuteMs, value]);
+  };
+
+  test("counters begin at 0, and anew where their start is later, though the value is greater", async () => {
+    const metadata = { type: typeCounter, unitRef: 0 };
+    const createdTimestamp = startMs;
+    const begun = { labelsRefs: [1, 3], metadata, createdTimestamp };
+    const again = { ...begun, createdTimestamp: startMs + 3 * minuteMs };
+    const timeseries = [
+      { ...begun, samples: [sampleAt(1, 5), sampleAt(2, 7)] },
+      { ...again, samples: [sampleAt(4, 20)] },
+      { labelsRefs: [1, 4], metadata, samples: [sampleAt(1, 5, 0), sampleAt(2, 7, 0), sampleAt(4, 20, 3)] },
+    ];
+    expect((await write(encoded(writeRequest2, { symbols, timeseries }), second)).status).toBe(204);
+    const expected = [
+      [1, 5],
+      [2, 2],
+      [4, 20],
+    ];
+    expect(await increasesOf("rw2_of_series")).toEqual(expected);
+    expect(await increasesOf("rw2_of_samples")).toEqual(expected);
+  });
+
+  test("of native histograms the count and the sum begin", async () => {
+    const histogramAt = (minute: number, count: number, begin: number) => ({
+      ...{ countInt: count, sum: count * 2, schema: 0, zeroThreshold: 0.001, zeroCountInt: count },
+      ...{ timestamp: startMs + minute * minuteMs, startTimestamp: startMs + begin * minuteMs },
+    });
+    const histograms = [histogramAt(1, 4, 0), histogramAt(2, 6, 0), histogramAt(4, 9, 3)];
+    const timeseries = [{ labelsRefs: [1, 5], histograms }];
+    expect((await write(encoded(writeRequest2, { symbols, timeseries }), second)).status).toBe(204);
+    expect(await increasesOf("rw2_native_count")).toEqual([
+      [1, 4],
+      [2, 2],
+      [4, 9],
+    ]);
+  });
+
   test("symbols, metadata of the series, and the headers that confirm what was written", async () => {
     const request = {
       symbols: ["", "__name__", "rw2_temperature", "room", "cellar", "celsius"],
