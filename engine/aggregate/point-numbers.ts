@@ -1,6 +1,13 @@
 /** A growing vector with a number for each point. */
 
 const initialLength = 64;
+/** Longer vectors are not kept for the next ones. */
+const keptLengthMax = 65_536;
+const keptMax = 4;
+/**
+ * Vectors of zeros of this thread that are used no more: garbage of this size makes V8 collect after every few queries.
+ */
+const kept: Float64Array<ArrayBuffer>[] = [];
 
 /** A vector whose new entries have a given value. */
 export class PointNumbers {
@@ -9,7 +16,8 @@ export class PointNumbers {
 
   constructor(fillValue: number) {
     this.#fillValue = fillValue;
-    this.values = new Float64Array(initialLength).fill(fillValue);
+    this.values =
+      (fillValue === 0 ? kept.pop() : undefined) ?? new Float64Array(initialLength).fill(fillValue);
   }
 
   get byteLength(): number {
@@ -25,8 +33,12 @@ export class PointNumbers {
     this.values = larger.fill(this.#fillValue, length);
   }
 
+  /** The numbers of the points. The vector must not be used afterwards. */
   finish(pointCount: number): Float64Array {
     this.reserve(pointCount);
-    return this.values.slice(0, pointCount);
+    const finished = this.values.slice(0, pointCount);
+    if (this.#fillValue === 0 && this.values.length <= keptLengthMax && kept.length < keptMax)
+      kept.push(this.values.fill(0, 0, pointCount));
+    return finished;
   }
 }

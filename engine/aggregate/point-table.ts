@@ -3,16 +3,40 @@ import { Failure } from "../failure.ts";
 import { pointsMax } from "../limits.ts";
 import { growArray } from "../vector/text.ts";
 
+/** The vectors of a table. */
+interface Vectors {
+  groups: Uint32Array<ArrayBuffer>;
+  buckets: Float64Array<ArrayBuffer>;
+  /** Point plus 1, or 0 for an empty slot; a power of two, at least twice as long as the others. */
+  slots: Int32Array<ArrayBuffer>;
+}
+
+/** Longer vectors are not kept for the next table. */
+const keptLengthMax = 65_536;
+/**
+ * The vectors of a table of this thread that is finished, its slots empty again: garbage of this size makes V8 collect
+ * after every few queries.
+ */
+let kept: Vectors | undefined;
+
 /** Numbers the pairs of group and bucket in the order in which they are added. */
 export class PointTable {
   #count = 0;
-  #groups = new Uint32Array(64);
-  #buckets = new Float64Array(64);
-  /** Point plus 1, or 0 for an empty slot; a power of two, at least twice as long as the vectors. */
-  #slots = new Int32Array(128);
+  #groups: Uint32Array<ArrayBuffer>;
+  #buckets: Float64Array<ArrayBuffer>;
+  #slots: Int32Array<ArrayBuffer>;
 
   /** `expected`: so many points find room at once. */
   constructor(expected = 0) {
+    const vectors = kept ?? {
+      groups: new Uint32Array(64),
+      buckets: new Float64Array(64),
+      slots: new Int32Array(128),
+    };
+    kept = undefined;
+    this.#groups = vectors.groups;
+    this.#buckets = vectors.buckets;
+    this.#slots = vectors.slots;
     if (expected > this.#groups.length)
       this.#resize(Math.min(2 ** Math.ceil(Math.log2(expected)), pointsMax));
   }
@@ -21,8 +45,9 @@ export class PointTable {
     return this.#count;
   }
 
+  /** Of vectors that have grown by doubling, which kept ones need not. */
   get byteLength(): number {
-    return this.#groups.length * (4 + 8 + 8);
+    return 2 ** Math.ceil(Math.log2(Math.max(this.#count, 64))) * (4 + 8 + 8);
   }
 
   /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
@@ -47,9 +72,29 @@ export class PointTable {
     return this.#buckets[place]!;
   }
 
-  /** Group and bucket of each point. */
+  /** Group and bucket of each point. The table must not be used afterwards. */
   finish(): { groups: Uint32Array; buckets: Float64Array } {
-    return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };
+    const [groups, buckets] = [this.#groups.slice(0, this.#count), this.#buckets.slice(0, this.#count)];
+    if (this.#groups.length <= keptLengthMax) {
+      this.#emptySlots();
+      kept = { groups: this.#groups, buckets: this.#buckets, slots: this.#slots };
+    }
+    return { groups, buckets };
+  }
+
+  /** Few points in a long table are taken out one by one. */
+  #emptySlots(): void {
+    if (this.#count * 16 > this.#slots.length) {
+      this.#slots.fill(0);
+      return;
+    }
+    const mask = this.#slots.length - 1;
+    // The last first: a slot that was passed on the way to another one is emptied after it.
+    for (let point = this.#count - 1; point >= 0; point--) {
+      let slot = hashOf(this.#groups[point]!, this.#buckets[point]!) & mask;
+      while (this.#slots[slot] !== point + 1) slot = (slot + 1) & mask;
+      this.#slots[slot] = 0;
+    }
   }
 
   #grow(): void {

@@ -17,7 +17,7 @@ export interface WindowValues<Value> {
 }
 
 /** The values of steps that are numbers, of which windows are made. */
-export function joinNumbers({ values }: SeriesSet, join: JoinValues): WindowValues<number> {
+function joinNumbers({ values }: SeriesSet, join: JoinValues): WindowValues<number> {
   return { valueAt: (point) => values[point]!, join, toPoint: (value) => value };
 }
 
@@ -41,7 +41,7 @@ export async function slideWindows<Value>(
       const step = span.oldestStep();
       bucket = step === undefined ? windows.count : windows.firstEndingBehind(step, bucket);
       if (bucket >= windows.count) break;
-      const found = span.moveTo(...windows.stepsOf(bucket));
+      const found = span.moveTo(windows.firstStepOf(bucket), windows.endStepOf(bucket));
       const value = found && windowValues.toPoint(found.value, bucket);
       if (value !== undefined) {
         if (values.length >= pointsMax) throw makePointsFailure();
@@ -59,6 +59,91 @@ export async function slideWindows<Value>(
     buckets: Float64Array.from(buckets),
     values: Float64Array.from(values),
   };
+}
+
+/** Windows of more steps are cheaper to slide: then each step is joined a few times, however long the window is. */
+const joinedStepsMax = 16;
+
+/**
+ * As `slideWindows`, for steps that are numbers. Throws Failure "limit" above `pointsMax` points.
+ */
+export function slideNumbers(
+  set: SeriesSet,
+  windows: BucketWindows,
+  join: JoinValues,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
+  return windows.stepsMax > joinedStepsMax
+    ? slideWindows(set, windows, joinNumbers(set, join), work)
+    : joinShortWindows(set, windows, join, work);
+}
+
+/** Joins the few steps of each window anew. */
+async function joinShortWindows(
+  set: SeriesSet,
+  windows: BucketWindows,
+  join: JoinValues,
+  work: WorkDeadline,
+): Promise<SeriesSet> {
+  const { buckets: steps, values } = set;
+  const starts = new Uint32Array(set.starts.length);
+  const found = new FoundPoints(steps.length);
+  for (let series = 0; series + 1 < set.starts.length; series++) {
+    const end = set.starts[series + 1]!;
+    let low = set.starts[series]!;
+    for (let bucket = 0; low < end; bucket++) {
+      bucket = windows.firstEndingBehind(steps[low]!, bucket);
+      if (bucket >= windows.count) break;
+      const [from, to] = [windows.firstStepOf(bucket), windows.endStepOf(bucket)];
+      while (low < end && steps[low]! < from) low++;
+      if (low < end && steps[low]! < to) {
+        let value = values[low]!;
+        for (let i = low + 1; i < end && steps[i]! < to; i++) value = join(value, values[i]!);
+        found.add(bucket, value);
+      }
+      if (work.isTurnOver()) await work.yield();
+    }
+    starts[series + 1] = found.count;
+  }
+  const order = set.order.filter((series) => starts[series + 1]! > starts[series]!);
+  return { ...set, order, starts, ...found.finish() };
+}
+
+/** Points as they are found, in vectors that grow. */
+class FoundPoints {
+  count = 0;
+  #buckets: Float64Array<ArrayBuffer>;
+  #values: Float64Array<ArrayBuffer>;
+
+  constructor(expected: number) {
+    const length = Math.max(16, Math.ceil(expected * 1.25));
+    this.#buckets = new Float64Array(length);
+    this.#values = new Float64Array(length);
+  }
+
+  /** Throws Failure "limit" above `pointsMax` points. */
+  add(bucket: number, value: number): void {
+    if (this.count >= pointsMax) throw makePointsFailure();
+    if (this.count === this.#values.length) {
+      this.#buckets = grow(this.#buckets);
+      this.#values = grow(this.#values);
+    }
+    this.#buckets[this.count] = bucket;
+    this.#values[this.count++] = value;
+  }
+
+  finish(): Pick<SeriesSet, "buckets" | "values"> {
+    return {
+      buckets: this.#buckets.subarray(0, this.count),
+      values: this.#values.subarray(0, this.count),
+    };
+  }
+}
+
+function grow(values: Float64Array): Float64Array<ArrayBuffer> {
+  const grown = new Float64Array(values.length * 2);
+  grown.set(values);
+  return grown;
 }
 
 /** The error for windows that would have more points than a query may hold. */

@@ -5,7 +5,7 @@ import type { RowScan, SampleScan, Scan } from "../plan/scan.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import type { BucketWindows } from "../time/windows.ts";
 import type { SeriesSet } from "./series-set.ts";
-import { type JoinValues, joinNumbers, slideWindows } from "./sliding.ts";
+import { type JoinValues, slideNumbers, slideWindows } from "./sliding.ts";
 import { makeWindowValues, type StatisticColumns } from "./window-function.ts";
 
 /**
@@ -74,7 +74,7 @@ export async function joinSteps(
 ): Promise<SeriesSet> {
   if (join.kind === "numbers") {
     const set = await toSeries(points.values[join.place]!);
-    return slideWindows(set, windows, joinNumbers(set, join.join), work);
+    return slideNumbers(set, windows, join.join, work);
   }
   const [sum, count] = [points.values[join.sum]!, points.values[join.count]!];
   const squares = join.squares === undefined ? undefined : points.values[join.squares]!;

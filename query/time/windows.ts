@@ -13,10 +13,19 @@ export interface TimeWindow {
   toMs: number;
 }
 
+/** So many buckets have their steps in a table. */
+const tableBucketsMax = 65_536;
+
+/** The steps of windows, by the index of the bucket. */
+interface StepTable {
+  from: Float64Array;
+  to: Float64Array;
+}
+
 /**
  * The window of time that is looked at for each bucket of a range. It ends with its bucket, or so much earlier as an
  * offset says. A window of a set length may begin before the range; without one, it is what the range has of the bucket.
- * There may be more buckets than fit in memory, so nothing is kept for each.
+ * There may be more buckets than fit in memory: only where they are few something is kept for each.
  */
 export class BucketWindows {
   readonly #buckets: TimeBuckets;
@@ -28,6 +37,8 @@ export class BucketWindows {
   readonly range: TimeRange;
   /** Width in milliseconds of the widest buckets, aligned to the epoch, that all windows can be put together from. */
   readonly stepMs: number;
+  /** The steps of few buckets, once they are asked for. */
+  #table: StepTable | undefined;
 
   constructor(buckets: TimeBuckets, times: WindowTimes) {
     this.#buckets = buckets;
@@ -51,8 +62,31 @@ export class BucketWindows {
     return { fromMs: fromMs - offsetMs, toMs: toMs - offsetMs };
   }
 
-  /** The steps of a bucket's window, as indexes from the step that holds the start of `range`. Half-open. */
-  stepsOf(bucket: number): [from: number, to: number] {
+  /** Steps of the longest window. */
+  get stepsMax(): number {
+    return Math.ceil((this.#windowMs ?? this.#buckets.seconds * 1000) / this.stepMs);
+  }
+
+  /** The first step of a bucket's window, counted from the step that holds the start of `range`. */
+  firstStepOf(bucket: number): number {
+    return this.#tableOfSteps?.from[bucket] ?? this.#computeSteps(bucket)[0];
+  }
+
+  /** The step behind the last of a bucket's window. */
+  endStepOf(bucket: number): number {
+    return this.#tableOfSteps?.to[bucket] ?? this.#computeSteps(bucket)[1];
+  }
+
+  get #tableOfSteps(): StepTable | undefined {
+    if (this.#table !== undefined || this.count > tableBucketsMax) return this.#table;
+    const table = { from: new Float64Array(this.count), to: new Float64Array(this.count) };
+    for (let bucket = 0; bucket < this.count; bucket++)
+      [table.from[bucket], table.to[bucket]] = this.#computeSteps(bucket);
+    this.#table = table;
+    return table;
+  }
+
+  #computeSteps(bucket: number): [from: number, to: number] {
     const { stepMs } = this;
     const { fromMs, toMs } = this.windowOf(bucket);
     const first = Math.floor(this.range.startMs / stepMs);
@@ -62,11 +96,11 @@ export class BucketWindows {
   /** Index of the first bucket, from `bucket` on, whose window ends behind a step; `count` where there is none. */
   firstEndingBehind(step: number, bucket: number): number {
     // Mostly it is the next one.
-    if (bucket < this.count && this.stepsOf(bucket)[1] > step) return bucket;
+    if (bucket < this.count && this.endStepOf(bucket) > step) return bucket;
     let [low, high] = [bucket, this.count];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      if (this.stepsOf(middle)[1] > step) high = middle;
+      if (this.endStepOf(middle) > step) high = middle;
       else low = middle + 1;
     }
     return low;
