@@ -106,7 +106,9 @@ async function post(
 }
 
 async function get(url: string, token: string): Promise<string> {
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+  const ask = () => fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+  // The server closes a connection that was idle for ten seconds, perhaps in the moment in which it is used again.
+  const response = await ask().catch(ask);
   const text = await response.text();
   if (response.status !== 200)
     throw new Error(`the server answered ${response.status}: ${text.slice(0, 300)}`);
