@@ -12,6 +12,8 @@ const kept: Float64Array<ArrayBuffer>[] = [];
 /** A vector whose new entries have a given value. */
 export class PointNumbers {
   readonly #fillValue: number;
+  /** As long as a vector that has grown by doubling is, which a kept one need not. */
+  #length = initialLength;
   values: Float64Array<ArrayBuffer>;
 
   constructor(fillValue: number) {
@@ -21,11 +23,12 @@ export class PointNumbers {
   }
 
   get byteLength(): number {
-    return this.values.byteLength;
+    return this.#length * 8;
   }
 
   /** Makes the vector at least this long. */
   reserve(pointCount: number): void {
+    if (pointCount > this.#length) this.#length = Math.max(pointCount, this.#length * 2);
     const { length } = this.values;
     if (pointCount <= length) return;
     const larger = new Float64Array(Math.max(pointCount, length * 2));

@@ -21,6 +21,7 @@ let kept: Vectors | undefined;
 
 /** Numbers the pairs of group and bucket in the order in which they are added. */
 export class PointTable {
+  readonly #expected: number;
   #count = 0;
   #groups: Uint32Array<ArrayBuffer>;
   #buckets: Float64Array<ArrayBuffer>;
@@ -28,6 +29,7 @@ export class PointTable {
 
   /** `expected`: so many points find room at once. */
   constructor(expected = 0) {
+    this.#expected = Math.min(expected, pointsMax);
     const vectors = kept ?? {
       groups: new Uint32Array(64),
       buckets: new Float64Array(64),
@@ -47,7 +49,7 @@ export class PointTable {
 
   /** Of vectors that have grown by doubling, which kept ones need not. */
   get byteLength(): number {
-    return 2 ** Math.ceil(Math.log2(Math.max(this.#count, 64))) * (4 + 8 + 8);
+    return 2 ** Math.ceil(Math.log2(Math.max(this.#count, this.#expected, 64))) * (4 + 8 + 8);
   }
 
   /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
@@ -89,8 +91,7 @@ export class PointTable {
       return;
     }
     const mask = this.#slots.length - 1;
-    // The last first: a slot that was passed on the way to another one is emptied after it.
-    for (let point = this.#count - 1; point >= 0; point--) {
+    for (let point = 0; point < this.#count; point++) {
       let slot = hashOf(this.#groups[point]!, this.#buckets[point]!) & mask;
       while (this.#slots[slot] !== point + 1) slot = (slot + 1) & mask;
       this.#slots[slot] = 0;

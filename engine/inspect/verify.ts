@@ -149,14 +149,14 @@ async function verifyState(verification: Verification, dir: string): Promise<voi
     });
   };
   // A server that runs commits to a copy while it is read, and one that starts replaces it.
-  verification.report.damage.push(...(await findPersistentDamage(findDamage)));
+  verification.report.damage.push(...(await findPersistentDamage("control", findDamage)));
   for (const name of copyNames) verification.advance(fileBytes(join(dir, name, "data.mdb")));
 }
 
 /** Reads the journal: what only it holds, and what is damaged in it. */
 async function verifyJournal(dir: string): Promise<{ unsealed: UnsealedRows; damage: DamageReport[] }> {
   let unsealed: UnsealedRows | undefined;
-  const damage = await findPersistentDamage(async () => {
+  const damage = await findPersistentDamage("journal", async () => {
     const { rows, damage } = await scanUnsealedRows(dir);
     unsealed ??= rows;
     const journal = join(dir, "journal");
@@ -171,12 +171,16 @@ async function verifyJournal(dir: string): Promise<{ unsealed: UnsealedRows; dam
  * Repeats a scan up to three times and returns the damage that every scan found: a running store writes to its journal
  * and removes segments, so that a single scan may find what is no damage.
  */
-async function findPersistentDamage(scan: () => Promise<DamageReport[]>): Promise<DamageReport[]> {
+async function findPersistentDamage(
+  where: "journal" | "control",
+  scan: () => Promise<DamageReport[]>,
+): Promise<DamageReport[]> {
+  const reportUnread = (error: unknown) => reportUnreadFile(where, error);
   const retry = async (): Promise<DamageReport[]> => {
     await setTimeout(300);
-    return scan().catch(reportUnreadFile);
+    return scan().catch(reportUnread);
   };
-  let found = await scan().catch(reportUnreadFile);
+  let found = await scan().catch(reportUnread);
   for (let again = 0; again < 2 && found.length > 0; again++) {
     const next = new Set((await retry()).map((report) => JSON.stringify(report)));
     found = found.filter((report) => next.has(JSON.stringify(report)));
@@ -184,10 +188,10 @@ async function findPersistentDamage(scan: () => Promise<DamageReport[]>): Promis
   return found;
 }
 
-function reportUnreadFile(error: unknown): DamageReport[] {
-  if (error instanceof Failure) return [{ where: "journal", problem: error.message }];
+function reportUnreadFile(where: string, error: unknown): DamageReport[] {
+  if (error instanceof Failure) return [{ where, problem: error.message }];
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  return [{ where: "journal", problem: "a file went while it was read" }];
+  return [{ where, problem: "a file went while it was read" }];
 }
 
 function addFailure(verification: Verification, where: string, error: unknown): void {

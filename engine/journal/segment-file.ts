@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { diskFullMessage, Failure } from "../failure.ts";
 import { syncFolder } from "../files/folder.ts";
 
-/** A write returns once its bytes are on disk: write and sync are one call, and so one turn of the event loop. */
+/** On Linux a write returns once its bytes are on disk: write and sync are one call, and so one turn of the event loop. */
+const syncsByItself = process.platform === "linux";
 const writesAreSynced = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_DSYNC;
 
 export class SegmentFile {
@@ -61,6 +62,8 @@ export class SegmentFile {
   async append(parts: Uint8Array[], byteLength: number, checkFolder: () => void): Promise<void> {
     const { bytesWritten } = await this.#file.writev(parts, this.#endBytes);
     if (bytesWritten !== byteLength) throw new Failure("disk-full", diskFullMessage);
+    // Elsewhere the flag does not reach through the cache of the drive.
+    if (!syncsByItself) await this.#file.datasync();
     checkFolder();
     if (!this.#isLinked()) throw new Failure("folder", `${this.#path} was removed while it was open`);
     this.#endBytes += byteLength;

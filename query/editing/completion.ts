@@ -79,8 +79,9 @@ function wordsAt(place: Place, base: string, prefix: string): string[] {
   if (place.kind === "value") return [];
   const stages = place.kind === "label" && /\|\s*$/.test(base) ? orderedStages : [];
   const words = place.kind === "label" || place.kind === "groupingLabel" ? stageKeywords : candidates;
-  const standing = words.filter((word) => word !== prefix && word.startsWith(prefix) && mayStand(base, word));
-  return [...standing, ...stages.filter((stage) => stage !== prefix && stage.startsWith(prefix))];
+  return [...words, ...stages].filter(
+    (word) => word !== prefix && word.startsWith(prefix) && mayStand(base, word),
+  );
 }
 
 interface Word {

@@ -36,7 +36,13 @@ export class BodyReceiver {
     this.#options = options;
     this.#partBytes = options.parts?.bytes ?? Number.POSITIVE_INFINITY;
     this.#timer = setTimeout(() => {
-      this.stop(new Refusal(408, `the body did not arrive within ${bodyReceiveMsMax / 1000} s`));
+      const within = `within ${bodyReceiveMsMax / 1000} s`;
+      const isTaking = this.#waiting !== undefined;
+      this.stop(
+        isTaking
+          ? tryLater(`the body was not taken ${within}`, 5)
+          : new Refusal(408, `the body did not arrive ${within}`),
+      );
     }, bodyReceiveMsMax);
   }
 
@@ -94,7 +100,7 @@ export class BodyReceiver {
       onHeld(this.#held);
       // A thing that is longer than a part: there is no use in looking at it again before it has grown.
       this.#partBytes = taken > 0 ? bytes : this.#blocks.bytes + bytes;
-      this.#timer.refresh();
+      if (taken > 0) this.#timer.refresh();
       pause(false);
       this.#goOn();
     } catch (error) {

@@ -222,8 +222,12 @@ async function answer(
     readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
-  const take = async (received: Uint8Array<ArrayBuffer>) =>
-    route.body!.parts!.take(makeRequest(await admitted, received));
+  const take = async (received: Uint8Array<ArrayBuffer>) => {
+    await admitted;
+    // A body may come in for hours: its sender's token may have ended meanwhile.
+    const caller = await readmit(head, route, state.options.access);
+    return route.body!.parts!.take(makeRequest(caller, received));
+  };
   const reading = readBody(route, head, exchange, state.bounds.bodyBytes.of(holder), take);
   const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
   const answering = withinDeadline(route, exchange, makeRequest(caller, await reading));

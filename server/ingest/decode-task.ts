@@ -68,7 +68,7 @@ export interface BodyTask {
   index: string;
   /** What else the sender said of the whole body, outside of it: parameters by names that the format gives them. */
   parameters?: Readonly<Record<string, string>> | undefined;
-  /** Positions of the documents with ids of the sender's own that are stored already (Elasticsearch). */
+  /** Positions of the documents with ids of the sender's own that are stored already (Elasticsearch, journald). */
   storedDocuments?: readonly number[];
   /** The fields of log rows that the sender named (JSON lines). */
   fieldNames?: LogFieldNames | undefined;

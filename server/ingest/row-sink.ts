@@ -26,7 +26,7 @@ export abstract class Sink {
   families: Family[] | undefined;
   /** The answer to the sender once the rows are on disk, where the protocol reports on each row. */
   answer: string | undefined;
-  /** Documents with ids of the sender's own (Elasticsearch). */
+  /** Documents with ids of the sender's own (Elasticsearch, journald). */
   documents: BodyDocuments | undefined;
   /** False where equal bodies may well be different rows, as of streams whose senders send nothing again. */
   isSentOnce = true;

@@ -32,9 +32,9 @@ export function serviceNameOf(attribute: (key: string) => string | undefined): s
   return undefined;
 }
 
-/** Other names of these attributes: promtail's, Filebeat's, Fluent Bit's, journald's and syslog-ng's, and Loki's. */
+/** Other names of these attributes: promtail's, Filebeat's and Fluent Bit's, and Loki's with underscores. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
-  [serviceKey]: ["service_name", "SYSLOG_IDENTIFIER", "PROGRAM"],
+  [serviceKey]: ["service_name"],
   [namespaceKey]: ["k8s_namespace_name", "kubernetes.namespace", "kubernetes.namespace_name", "namespace"],
   "k8s.deployment.name": [
     "k8s_deployment_name",
@@ -49,13 +49,20 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   "k8s.pod.name": ["k8s_pod_name", "kubernetes.pod.name", "kubernetes.pod_name", "pod"],
 };
 
+/** Names of the service in documents of journald and syslog-ng. */
+export const syslogServiceNames = ["SYSLOG_IDENTIFIER", "PROGRAM"] as const;
+
 /**
- * Like `serviceNameOf`, for attributes under any of those names. A service name under another key is copied to
- * `service.name`.
+ * Like `serviceNameOf`, for attributes under any of those names. A service name under another key, also one of
+ * `serviceNames`, is copied to `service.name`.
  */
-export function agentServiceName(attributes: Readonly<Record<string, string>>): string | undefined {
+export function agentServiceName(
+  attributes: Readonly<Record<string, string>>,
+  serviceNames: readonly string[] = [],
+): string | undefined {
   const attribute = (key: string) => {
-    const name = [key, ...(aliases[key] ?? [])].find((each) => (attributes[each] ?? "") !== "");
+    const others = [...(aliases[key] ?? []), ...(key === serviceKey ? serviceNames : [])];
+    const name = [key, ...others].find((each) => (attributes[each] ?? "") !== "");
     return name === undefined ? undefined : attributes[name];
   };
   return (

@@ -25,7 +25,9 @@ export interface FamilyScan {
 }
 
 /** Aggregates whose result for a group does not depend on the other groups of the scan. */
-const separableAggregates = new Set(["count", "first", "last", "sum", "avg", "min", "max", "stddev"]);
+const separableAggregates = new Set([
+  ...["count", "first", "last", "sum", "avg", "min", "max", "stddev", "numbers", "squares"],
+]);
 
 /** Finds the family of a scan. Returns undefined for a scan that must run alone. */
 export function scanKeyOf(query: AggregateQuery): FamilyScan | undefined {

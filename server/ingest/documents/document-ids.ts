@@ -6,7 +6,7 @@
 import { type Filter, type Step, type Store, Turns } from "../../../engine/index.ts";
 import type { BodyDocuments } from "../decode-task.ts";
 import { documentIdAgeMs, documentIdRowsMax, documentIdsMax } from "../limits.ts";
-import { cursorKey, digestBytes, digestOf, idKey, indexKey } from "./document-list.ts";
+import { cursorKey, digestBytes, digestOfDocument, digestOfEntry, idKey, indexKey } from "./document-list.ts";
 
 /** Rows that are read at a time. */
 const loadRowsMax = 50_000;
@@ -81,7 +81,9 @@ export class DocumentIds {
       const [found] = await this.#store.arrived({ signal: "logs", after, through: arrivalMax, selections });
       for (const { attributes } of found!.rows) {
         if (turns.isOver) await turns.next();
-        this.#keep(digestOf(attributes).toString("latin1"));
+        if (attributes[cursorKey] !== undefined) this.#keep(digestOfEntry(attributes).toString("latin1"));
+        if (attributes[idKey] === undefined || attributes[indexKey] === undefined) continue;
+        this.#keep(digestOfDocument(attributes).toString("latin1"));
       }
       after = found!.through;
     }

@@ -15,21 +15,28 @@ export const cursorKey = "__CURSOR";
 export const digestBytes = 16;
 const environmentKey = "environment";
 
-/** The digest of a row's id. An environment is a cluster: its ids say nothing of those of others. */
-export function digestOf(
-  attributes: Readonly<Record<string, string>>,
-  environment: string | null = null,
-): Buffer {
-  const scope = environment ?? attributes[environmentKey] ?? "";
-  const id = attributes[idKey];
-  const identity = JSON.stringify(
-    id === undefined ? [scope, { journal: attributes[cursorKey] }] : [scope, attributes[indexKey] ?? "", id],
-  );
-  return hash("sha256", identity, "buffer").subarray(0, digestBytes);
+/** Identifies a row by its attributes. An environment is a cluster: its ids say nothing of those of others. */
+export type DigestOf = (attributes: Readonly<Record<string, string>>, environment?: string | null) => Buffer;
+
+/** The digest of a document's id within its index. */
+export const digestOfDocument: DigestOf = (attributes, environment) =>
+  digestOf([scopeOf(attributes, environment), attributes[indexKey] ?? "", attributes[idKey]]);
+
+/** The digest of the cursor of a journal's entry. */
+export const digestOfEntry: DigestOf = (attributes, environment) =>
+  digestOf([scopeOf(attributes, environment), { journal: attributes[cursorKey] }]);
+
+function scopeOf(attributes: Readonly<Record<string, string>>, environment: string | null = null): string {
+  return environment ?? attributes[environmentKey] ?? "";
+}
+
+function digestOf(identity: readonly unknown[]): Buffer {
+  return hash("sha256", JSON.stringify(identity), "buffer").subarray(0, digestBytes);
 }
 
 /** Collects the documents with ids of one body. */
 export class DocumentList {
+  readonly #digestOf: DigestOf;
   readonly #environment: string | null;
   readonly #stored: ReadonlySet<number>;
   /** Digests of the documents that were added, as texts of one character a byte. */
@@ -37,7 +44,8 @@ export class DocumentList {
   #position = -1;
   #digest = "";
 
-  constructor({ admission, storedDocuments = [] }: BodyTask) {
+  constructor({ admission, storedDocuments = [] }: BodyTask, digestOf: DigestOf) {
+    this.#digestOf = digestOf;
     this.#environment = admission?.environment ?? null;
     this.#stored = new Set(storedDocuments);
   }
@@ -50,7 +58,7 @@ export class DocumentList {
   /** Takes the next document with an id; returns whether a document with this id is stored, or came before in the body. */
   isTaken(attributes: Readonly<Record<string, string>>): boolean {
     this.#position++;
-    this.#digest = digestOf(attributes, this.#environment).toString("latin1");
+    this.#digest = this.#digestOf(attributes, this.#environment).toString("latin1");
     return this.#stored.has(this.#position) || this.#added.has(this.#digest);
   }
 

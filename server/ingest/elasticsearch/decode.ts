@@ -8,7 +8,7 @@ import type { LogRow } from "../../../engine/index.ts";
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { DocumentList, idKey, indexKey } from "../documents/document-list.ts";
+import { DocumentList, digestOfDocument, idKey, indexKey } from "../documents/document-list.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flattenFields,
@@ -24,7 +24,7 @@ import { documentIdBytesMax, jsonRowLengthMax } from "../limits.ts";
 import { messageNames } from "../loggers/field-names.ts";
 import { levelOfAttributes } from "../loggers/level.ts";
 import type { RowSink } from "../row-sink.ts";
-import { agentServiceName, serviceKey } from "../service-name.ts";
+import { agentServiceName, serviceKey, syslogServiceNames } from "../service-name.ts";
 import { filterPaths } from "./filter-path.ts";
 
 const timeKeys = ["@timestamp", "timestamp", "time"] as const;
@@ -52,7 +52,7 @@ export const bulkParameters = { filterPath: "filter_path", action: "action", id:
 export function readBulk(body: Buffer, sink: RowSink, task: BodyTask): void {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const lines = new BulkLines(body);
-  const documents = new DocumentList(task);
+  const documents = new DocumentList(task, digestOfDocument);
   const items: string[] = [];
   let hasErrors = false;
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
@@ -78,7 +78,7 @@ export function readSingleDocument(body: Buffer, sink: RowSink, task: BodyTask):
     index,
     id: parameters[bulkParameters.id] ?? "",
   };
-  const documents = new DocumentList(task);
+  const documents = new DocumentList(task, digestOfDocument);
   const text = body.toString("utf8");
   const error = addDocument(action, text.trim() === "" ? undefined : text, sink, documents);
   sink.documents = documents.finish();
@@ -201,7 +201,7 @@ function readDocument(text: string, { index, id }: Pick<Action, "index" | "id">,
     const ownField = textOf(json[idKey], onNumber);
     if (ownField !== null) attributes[`attributes.${idKey}`] = ownField;
     if (id !== "") attributes[idKey] = id;
-    const name = agentServiceName(attributes);
+    const name = agentServiceName(attributes, syslogServiceNames);
     if (name !== undefined) attributes[serviceKey] = name;
     return {
       level: levelOfAttributes(attributes),

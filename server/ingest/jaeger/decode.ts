@@ -31,8 +31,8 @@ const SpanField = {
 } as const;
 const ReferenceField = { type: 1, traceIdLow: 2, traceIdHigh: 3, spanId: 4 } as const;
 const LogField = { timestamp: 1, fields: 2 } as const;
-const TagField = { key: 1 } as const;
-/** The fields that hold a tag's value, one for each type. */
+const TagField = { key: 1, type: 2 } as const;
+/** The fields that hold a tag's value, by its type: text, number, truth value, integer, bytes. */
 const tagValueFields = [3, 4, 5, 6, 7] as const;
 const childOf = 0;
 const kindTag = "span.kind";
@@ -125,11 +125,13 @@ function putList(
   if (cut > 0) attributes[droppedKey] = String(cut);
 }
 
-/** Tags as texts; bytes that are no UTF-8 become Base64. */
+/** Tags as texts; bytes that are no UTF-8 become Base64. Some clients send all fields, of which the type's holds the value. */
 function readTags(list: ThriftValue | undefined): Texts {
   const tags: Texts = Object.create(null);
   for (const tag of structsOf(list)) {
-    const value = tagValueFields.map((field) => tag.get(field)).find((each) => each !== undefined);
+    const ofType = tagValueFields[Number(tag.get(TagField.type))];
+    const fields = ofType === undefined ? tagValueFields : [ofType, ...tagValueFields];
+    const value = fields.map((field) => tag.get(field)).find((each) => each !== undefined);
     tags[textOf(tag.get(TagField.key))] = textOf(value);
   }
   return tags;

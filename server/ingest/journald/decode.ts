@@ -4,10 +4,10 @@
  */
 
 import { isUtf8 } from "node:buffer";
-import type { LogRow } from "../../../engine/index.ts";
+import { type LogRow, Turns } from "../../../engine/index.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { cursorKey, DocumentList } from "../documents/document-list.ts";
+import { cursorKey, DocumentList, digestOfEntry } from "../documents/document-list.ts";
 import { makeFieldProblem } from "../json/json-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
@@ -31,10 +31,14 @@ type EntryFields = Map<string, string[]>;
 /** An entry whose cursor is stored already, as after an upload that was broken off, is left out. */
 export function readJournalExport(body: Buffer, sink: RowSink, task: BodyTask): void {
   let fields: EntryFields = new Map();
-  const documents = new DocumentList(task);
+  const documents = new DocumentList(task, digestOfEntry);
+  let known = 0;
   const endEntry = () => {
     const ended = fields;
-    if (ended.size > 0) sink.refuseOnProblem(() => addEntry(ended, sink, documents));
+    if (ended.size > 0)
+      sink.refuseOnProblem(() => {
+        if (!addEntry(ended, sink, documents)) known++;
+      });
     fields = new Map();
   };
   for (let at = 0; at < body.length; ) {
@@ -45,33 +49,55 @@ export function readJournalExport(body: Buffer, sink: RowSink, task: BodyTask): 
   }
   endEntry();
   sink.documents = documents.finish();
+  sink.answer = String(known);
 }
 
-/** Throws RowProblem. */
-function addEntry(fields: EntryFields, sink: RowSink, documents: DocumentList): void {
+/** Adds the row of an entry. Returns false where its cursor is stored already. Throws RowProblem. */
+function addEntry(fields: EntryFields, sink: RowSink, documents: DocumentList): boolean {
   const row = makeRow(fields, sink);
   const hasId = row.attributes[cursorKey] !== undefined && !documents.isFull;
-  if (hasId && documents.isTaken(row.attributes)) return;
-  sink.addText(row);
-  if (hasId) documents.add();
+  if (hasId && documents.isTaken(row.attributes)) {
+    sink.countRow(undefined);
+    return false;
+  }
+  const reason = sink.addText(row);
+  if (reason === undefined && hasId) documents.add();
+  return true;
 }
 
-/** The end of the last entry that is whole; 0 where there is none. */
-export function findEntriesEnd(body: Buffer): number {
+/** Where whole entries end, and where the first field begins that is not whole. */
+export interface EntriesEnd {
+  end: number;
+  unfinished: number;
+}
+
+/** Fields that are looked at before the clock is. */
+const fieldsATurn = 1_024;
+
+/** Finds the end of the last whole entry (0 where there is none). `from`: where a field begins; before it no entry ends. */
+export async function findEntriesEnd(body: Buffer, from: number): Promise<EntriesEnd> {
+  const turns = new Turns();
   let end = 0;
-  for (let at = 0; at < body.length; ) {
-    const lineEnd = body.indexOf(newline, at);
-    if (lineEnd < 0) return end;
-    if (lineEnd === at) end = at + 1;
-    const isText = lineEnd === at || body.subarray(at, lineEnd).includes(equalsSign);
-    if (isText) at = lineEnd + 1;
-    else {
-      const valueFrom = lineEnd + 1 + lengthBytes;
-      if (valueFrom > body.length) return end;
-      at = valueFrom + Number(body.readBigUInt64LE(lineEnd + 1)) + 1;
-    }
+  let at = from;
+  for (let fields = 1; at < body.length; fields++) {
+    if (fields % fieldsATurn === 0 && turns.isOver) await turns.next();
+    const next = skipField(body, at);
+    if (next === undefined) break;
+    if (next === at + 1) end = next;
+    at = next;
   }
-  return end;
+  return { end, unfinished: at };
+}
+
+/** The position behind the field, or the blank line, at a position; undefined where it is not whole. */
+function skipField(body: Buffer, at: number): number | undefined {
+  const lineEnd = body.indexOf(newline, at);
+  if (lineEnd < 0) return undefined;
+  if (lineEnd === at || body.subarray(at, lineEnd).includes(equalsSign)) return lineEnd + 1;
+  const valueFrom = lineEnd + 1 + lengthBytes;
+  if (valueFrom > body.length) return undefined;
+  const next = valueFrom + Number(body.readBigUInt64LE(lineEnd + 1)) + 1;
+  return next <= body.length ? next : undefined;
 }
 
 /** Reads the field at `from`; returns the position after it. Throws Refusal 400 where it is cut short. */

@@ -1,6 +1,6 @@
 /** POST /upload: what systemd-journal-upload sends to systemd-journal-remote. */
 
-import { encodingOf } from "../../api/content-encoding.ts";
+import { type Encoding, encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../throttle/refusal.ts";
@@ -29,35 +29,62 @@ export function journaldRoutes(intake: Intake): Route[] {
   ];
 }
 
+/** What became of an upload so far. */
+interface Upload {
+  /** Entries that are stored: taken now, known by their cursors, or left out by a rule. */
+  stored: number;
+  refused: number;
+  /** The first refused entry, and why. */
+  problem: string;
+  /** Where the first unfinished field of what is received begins: what is before it need not be looked at again. */
+  unfinished: number;
+}
+
+/** By the signal of the request. */
+const uploads = new WeakMap<AbortSignal, Upload>();
+
+function uploadOf({ signal }: Pick<BatchInput["request"], "signal">): Upload {
+  const upload = uploads.get(signal) ?? { stored: 0, refused: 0, problem: "", unfinished: 0 };
+  uploads.set(signal, upload);
+  return upload;
+}
+
 /** Takes the whole entries at the beginning of what was received; returns their bytes. */
 async function takePart(intake: Intake, input: BatchInput): Promise<number> {
-  const { body } = input;
-  const end = findEntriesEnd(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
-  if (end === 0) return 0;
-  await intake.take({
-    ...toIntakeBody(input),
-    ...uploaded,
-    encoding: "identity",
-    key: null,
-    body: body.slice(0, end),
-  });
+  const { body, request } = input;
+  const upload = uploadOf(request);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const { end, unfinished } = await findEntriesEnd(bytes, upload.unfinished);
+  upload.unfinished = unfinished - end;
+  if (end > 0) await take(intake, { ...input, body: body.slice(0, end) }, null, "identity");
   return end;
 }
 
+async function take(
+  intake: Intake,
+  input: BatchInput,
+  key: string | null,
+  encoding: Encoding,
+): Promise<Upload> {
+  const upload = uploadOf(input.request);
+  const taken = await intake.take({ ...toIntakeBody(input), ...uploaded, key, encoding });
+  const { accepted, refused, dropped = 0, errors, answer } = taken;
+  const [first] = errors;
+  if (upload.problem === "" && first !== undefined)
+    upload.problem = `; entry ${upload.stored + upload.refused + first.line}: ${first.reason}`;
+  upload.stored += accepted + dropped + Number(answer ?? 0);
+  upload.refused += refused;
+  return upload;
+}
+
 /**
- * Refused entries are no error as long as others were taken: the sender would send all of them again, for ever. Answers
+ * Refused entries are no error as long as others are stored: the sender would send all of them again, for ever. Answers
  * 400 where every entry was refused.
  */
 async function takeEntries(intake: Intake, input: BatchInput): Promise<Reply> {
-  const { accepted, refused, dropped, errors } = await intake.take({
-    ...uploaded,
-    encoding: encodingOf(input.request.headers),
-    ...toIntakeBody(input),
-  });
-  const [first] = errors;
-  const problem = first === undefined ? "" : `; entry ${first.line}: ${first.reason}`;
-  if (first !== undefined && accepted === 0 && dropped === undefined)
-    throw new Refusal(400, `all ${refused} entries were refused${problem}`);
-  const body = first === undefined ? "OK.\n" : `${refused} entries were refused${problem}\n`;
+  const { key } = toIntakeBody(input);
+  const { stored, refused, problem } = await take(intake, input, key, encodingOf(input.request.headers));
+  if (refused > 0 && stored === 0) throw new Refusal(400, `all ${refused} entries were refused${problem}`);
+  const body = refused === 0 ? "OK.\n" : `${refused} entries were refused${problem}\n`;
   return new Reply({ status: 202, headers: { "Content-Type": textType }, body });
 }

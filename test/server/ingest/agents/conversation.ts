@@ -2,7 +2,6 @@
 
 import { Agent, type IncomingHttpHeaders, request as openRequest } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { diskFullMessage } from "../../../../engine/failure.ts";
 import { Failure } from "../../../../engine/index.ts";
 import { makeRequestBounds } from "../../../../server/http/request-bounds.ts";
 import { openHttp } from "../../../../server/http/server.ts";
@@ -118,7 +117,7 @@ export async function overdrawnSender(server: Running): Promise<{ token: string;
 
 /** Elasticsearch's routes over a store whose disk is full: each body is answered with 503. */
 export async function openFullServer(): Promise<{ port: number; close(): Promise<void> }> {
-  const take = () => Promise.reject(new Failure("disk-full", diskFullMessage));
+  const take = () => Promise.reject(new Failure("disk-full", "the disk is full"));
   const caller = { name: "sender", role: "ingest", tokenId: "sender", environment: "", groups: [] } as const;
   const server = await openHttp({
     address: { host: "127.0.0.1", port: 0 },

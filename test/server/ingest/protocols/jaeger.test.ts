@@ -1,4 +1,6 @@
 /** Jaeger's batches as Thrift over HTTP. */
+import { hostname } from "node:os";
+import { initTracer } from "jaeger-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { struct } from "../../../../fixtures/thrift.ts";
 import { type Running, startServer } from "../../running.ts";
@@ -41,6 +43,64 @@ test("every field of a span", async () => {
       },
     },
   ]);
+});
+
+test("the tracer of jaeger-client", async () => {
+  const tracer = initTracer(
+    {
+      serviceName: "checkout",
+      sampler: { type: "const", param: 1 },
+      reporter: {
+        collectorEndpoint: `${server.url}/api/traces`,
+        username: "svc",
+        password: server.adminToken,
+      },
+    },
+    { tags: { release: "7" } },
+  );
+  const startMs = Date.now() - 500;
+  const parent = tracer.startSpan("POST /checkout", { startTime: startMs, tags: { "span.kind": "server" } });
+  const child = tracer.startSpan("SELECT cart", { childOf: parent, startTime: startMs + 10 });
+  child.setTag("db.rows", 3);
+  child.setTag("error", true);
+  child.log({ event: "retry", attempt: 2 }, startMs + 15);
+  child.finish(startMs + 40);
+  parent.finish(startMs + 90);
+  await new Promise<void>((resolve) => tracer.close(resolve));
+  const spans = await findSpans(server, 'traces{service.name="checkout"}');
+  const [first, second] = spans;
+  const { traceId, spanId } = first!;
+  expect([traceId, spanId]).toEqual([expect.stringMatching(/^0{16}[0-9a-f]{16}$/), traceId.slice(16)]);
+  const shared = {
+    "service.name": "checkout",
+    hostname: hostname(),
+    ip: expect.any(String),
+    release: "7",
+    "jaeger.version": "Node-3.19.0",
+    "client-uuid": expect.any(String),
+  };
+  expect(first).toMatchObject({
+    ...{ parentSpanId: "", name: "POST /checkout", kind: "server", durationMs: 90 },
+    startTimeUnixNano: `${startMs}000000`,
+    attributes: {
+      ...{ ...shared, "span.kind": "server", "sampler.type": "const", "sampler.param": "true" },
+    },
+  });
+  expect(second).toEqual({
+    ...{
+      traceId,
+      spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+      parentSpanId: spanId,
+      name: "SELECT cart",
+    },
+    startTimeUnixNano: `${startMs + 10}000000`,
+    endTimeUnixNano: `${startMs + 40}000000`,
+    ...{ durationMs: 30, statusCode: "error" },
+    attributes: {
+      ...{ ...shared, "db.rows": "3", error: "true" },
+      events: `[{"timeUnixNano":"${startMs + 15}000000","name":"retry","attributes":{"attempt":"2"}}]`,
+    },
+  });
 });
 
 test.each([

@@ -166,6 +166,26 @@ describe("a journal that is longer than a body may be", () => {
     expect(last!.attributes.PADDING).toBe(`\n\n${"p".repeat(1_700)}\n\n`);
   });
 
+  test("is no error where it is all known but for a wrong entry, nor where only its end is wrong", async () => {
+    const wrong = "__CURSOR=s=long;i=w\n__REALTIME_TIMESTAMP=noon\nMESSAGE=wrong\n\n";
+    const sendAll = (...parts: Uint8Array[]) =>
+      send(server, { path, body: new Uint8Array(Buffer.concat(parts)), headers });
+    const known = await sendAll(entryOf(3), entryOf(4), Buffer.from(wrong));
+    expect([known.status, known.text.split(":")[0]]).toEqual([202, "1 entries were refused; entry 3"]);
+    const fresh = Array.from({ length: 3_000 }, (_, i) => entryOf(60_000 + i));
+    const ended = await sendAll(...fresh, Buffer.from(wrong));
+    expect([ended.status, ended.text.split(":")[0]]).toEqual([202, "1 entries were refused; entry 3001"]);
+  });
+
+  test("is stored once it can be, though it was refused before", async () => {
+    const entry = (text: string) =>
+      `__CURSOR=s=late;i=1\n__REALTIME_TIMESTAMP=${us}\n${"K".repeat(text.length)}=${text}\nMESSAGE=late one\n\n`;
+    const tooLong = await send(server, { path, body: entry("x".repeat(2_000)), headers });
+    expect(tooLong.status).toBe(400);
+    expect((await send(server, { path, body: entry("x"), headers })).status).toBe(202);
+    expect(await findRows(server, 'logs{} |= "late one"')).toHaveLength(1);
+  });
+
   test("is refused where an entry of it never ends", { timeout: 60_000 }, async () => {
     const length = Buffer.alloc(8);
     length.writeBigUInt64LE(2n ** 40n);
