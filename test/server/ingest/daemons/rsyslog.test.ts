@@ -1,6 +1,7 @@
 /** rsyslog sends by syslog and by Elasticsearch's bulk API. */
 
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Running, search, startServer } from "../../running.ts";
@@ -54,8 +55,19 @@ describe.skipIf(rsyslog === undefined)("rsyslog", () => {
     const target = `target="127.0.0.1" port="${server.service.syslogPort}" protocol="tcp"`;
     await startRsyslog(name, `action(type="omfwd" ${target} ${options})`);
     expect((await foundLines(name)).size).toBe(200);
-    const [row] = (await search(server, { query: `logs{service.name="${name}"}`, limit: 1 })).json.logs;
-    expect(row).toMatchObject({ log_level: "warning", attributes: { "syslog.facility": "local3" } });
+    const { logs } = (await search(server, { query: `logs{service.name="${name}"}`, limit: 1_000 })).json;
+    expect(logs).toHaveLength(200);
+    const row = logs.find(({ message }) => message.startsWith(`${name} line 7 `))!;
+    expect(row).toEqual({
+      timestamp: expect.any(Number),
+      log_level: "warning",
+      message: `${name} line 7 größer`,
+      attributes: {
+        ...{ "service.name": name, "host.name": hostname(), "syslog.facility": "local3" },
+        "syslog.severity": "warning",
+      },
+    });
+    expect(Math.abs(row.timestamp - Date.now())).toBeLessThan(120_000);
   });
 
   // Skipped where the package is missing: `apt-get install rsyslog-elasticsearch`.
@@ -74,5 +86,14 @@ template(name="row" type="list" option.jsonf="on") {
 action(type="omelasticsearch" ${access} searchIndex="syslog" searchType="" bulkmode="on" template="row")`,
     );
     expect((await foundLines("bulked")).size).toBe(200);
+    const { logs } = (await search(server, { query: `logs |= "bulked line 7 "` })).json;
+    expect(logs).toEqual([
+      {
+        timestamp: expect.any(Number),
+        log_level: "warning",
+        message: "bulked line 7 größer",
+        attributes: { _index: "syslog", severity: "warning", "host.name": hostname() },
+      },
+    ]);
   });
 });
