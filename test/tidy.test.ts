@@ -22,6 +22,18 @@ const innerBenchmarks = [normalize("bench/kernels.ts")];
 
 const files = sourceFiles();
 
+/** What stands at the top, besides dotfiles and what an installation or a build makes. */
+const topLevel = [
+  ...["LICENSE", "README.md", "bench", "biome.json", "engine", "fixtures", "knip.json", "package-lock.json"],
+  ...["package.json", "query", "server", "test", "tsconfig.json", "vitest.config.ts"],
+];
+
+test("nothing else stands at the top", () => {
+  const made = ["node_modules", "dist"];
+  const found = readdirSync(root).filter((name) => !name.startsWith(".") && !made.includes(name));
+  expect(found.sort()).toEqual(topLevel.sort());
+});
+
 describe("files", () => {
   test.each(files)("%s is short enough to read and named for what it holds", (file) => {
     const lines = readFileSync(join(root, file), "utf8").split("\n").length - 1;
