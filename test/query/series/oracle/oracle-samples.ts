@@ -25,7 +25,9 @@ const pods = [
   { pod: "d" },
 ];
 const whole = { fromMs: dataStartMs, toMs: dataEndMs };
-const gaugeStep = (value: number, random: () => number) => value + Math.round((random() - 0.5) * 40) / 4;
+/** Never 0: what divides by zero has no point here, and is infinite in Prometheus (`What differs`). */
+const gaugeStep = (value: number, random: () => number) =>
+  value + Math.round((random() - 0.5) * 40) / 4 || 0.25;
 const counterStep = (value: number, random: () => number) => value + Math.floor(random() * 9);
 
 const metrics: OracleMetric[] = [
