@@ -95,4 +95,4 @@ export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
 export { lowerBound } from "./vector/binary-search.ts";
 export { parseQuantity, type Quantity } from "./vector/quantity.ts";
-export { type TextVector, textAt, toTextVector } from "./vector/text.ts";
+export { growArray, type TextVector, textAt, toTextVector } from "./vector/text.ts";

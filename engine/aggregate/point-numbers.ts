@@ -1,18 +1,16 @@
 /** A growing vector with a number for each point. */
 
+import { keptPointsMax } from "../limits.ts";
+
 const initialLength = 64;
-/** Longer vectors are not kept for the next ones. */
-const keptLengthMax = 65_536;
 const keptMax = 4;
-/**
- * Vectors of zeros of this thread that are used no more: garbage of this size makes V8 collect after every few queries.
- */
+/** Vectors of this thread that are free again, all zeros. See `keptPointsMax`. */
 const kept: Float64Array<ArrayBuffer>[] = [];
 
 /** A vector whose new entries have a given value. */
 export class PointNumbers {
   readonly #fillValue: number;
-  /** As long as a vector that has grown by doubling is, which a kept one need not. */
+  /** The length that a new vector would have grown to by doubling: a kept one may be longer. */
   #length = initialLength;
   values: Float64Array<ArrayBuffer>;
 
@@ -40,7 +38,7 @@ export class PointNumbers {
   finish(pointCount: number): Float64Array {
     this.reserve(pointCount);
     const finished = this.values.slice(0, pointCount);
-    if (this.#fillValue === 0 && this.values.length <= keptLengthMax && kept.length < keptMax)
+    if (this.#fillValue === 0 && this.values.length <= keptPointsMax && kept.length < keptMax)
       kept.push(this.values.fill(0, 0, pointCount));
     return finished;
   }

@@ -1,22 +1,20 @@
 /** The points of an aggregation by group and bucket: a hash table with open addressing over growing vectors. */
 import { Failure } from "../failure.ts";
-import { pointsMax } from "../limits.ts";
+import { keptPointsMax, pointsMax } from "../limits.ts";
 import { growArray } from "../vector/text.ts";
 
 /** The vectors of a table. */
 interface Vectors {
   groups: Uint32Array<ArrayBuffer>;
   buckets: Float64Array<ArrayBuffer>;
-  /** Point plus 1, or 0 for an empty slot; a power of two, at least twice as long as the others. */
+  /**
+   * The hash table: the point's number plus 1, or 0 where the slot is empty. Its length is a power of two, at least twice
+   * that of the other vectors.
+   */
   slots: Int32Array<ArrayBuffer>;
 }
 
-/** Longer vectors are not kept for the next table. */
-const keptLengthMax = 65_536;
-/**
- * The vectors of a table of this thread that is finished, its slots empty again: garbage of this size makes V8 collect
- * after every few queries.
- */
+/** The vectors of a finished table of this thread, for the next one; all slots are empty. See `keptPointsMax`. */
 let kept: Vectors | undefined;
 
 /** Numbers the pairs of group and bucket in the order in which they are added. */
@@ -47,7 +45,7 @@ export class PointTable {
     return this.#count;
   }
 
-  /** Of vectors that have grown by doubling, which kept ones need not. */
+  /** Of vectors that have grown by doubling: kept ones may be longer. */
   get byteLength(): number {
     return 2 ** Math.ceil(Math.log2(Math.max(this.#count, this.#expected, 64))) * (4 + 8 + 8);
   }
@@ -77,14 +75,14 @@ export class PointTable {
   /** Group and bucket of each point. The table must not be used afterwards. */
   finish(): { groups: Uint32Array; buckets: Float64Array } {
     const [groups, buckets] = [this.#groups.slice(0, this.#count), this.#buckets.slice(0, this.#count)];
-    if (this.#groups.length <= keptLengthMax) {
+    if (this.#groups.length <= keptPointsMax) {
       this.#emptySlots();
       kept = { groups: this.#groups, buckets: this.#buckets, slots: this.#slots };
     }
     return { groups, buckets };
   }
 
-  /** Few points in a long table are taken out one by one. */
+  /** Empties all slots; of a long table with few points only those that are taken. */
   #emptySlots(): void {
     if (this.#count * 16 > this.#slots.length) {
       this.#slots.fill(0);

@@ -54,7 +54,7 @@ export class RowAttributes {
   readonly #row: number;
   /** Undefined for those that are taken away. */
   readonly #made: Map<string, string | undefined>;
-  /** The attributes that have no column of their own, once one of them is asked for. */
+  /** The attributes without a column of their own; parsed when the first of them is read. */
   #overflow: Map<string, string> | undefined;
 
   constructor(view: ChunkView, row: number, made = new Map<string, string | undefined>()) {

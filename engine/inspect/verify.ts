@@ -148,7 +148,7 @@ async function verifyState(verification: Verification, dir: string): Promise<voi
       return problems.map((problem) => ({ where: relative(verification.dir, join(dir, name)), problem }));
     });
   };
-  // A server that runs commits to a copy while it is read, and one that starts replaces it.
+  // Meanwhile a running server may commit to a copy, and a starting one may replace it.
   verification.report.damage.push(...(await findPersistentDamage("control", findDamage)));
   for (const name of copyNames) verification.advance(fileBytes(join(dir, name, "data.mdb")));
 }

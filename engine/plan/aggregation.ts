@@ -20,8 +20,9 @@ export interface Value {
  * - `count`: number of rows.
  * - `first`, `last`: the least and the greatest time, in whole milliseconds since the epoch.
  * - `stddev`: the standard deviation of the population.
- * - `numbers`: how many rows have a number; NaN for none. `squares`: the sum of the squared distances from the mean. With
- *   the sum they make averages and deviations of several points together.
+ * - `numbers`: number of rows that have a number; NaN where none has.
+ * - `squares`: the sum of the squared distances of the numbers from their mean. With `sum` and `numbers` of several points
+ *   it gives their common standard deviation.
  * - `quantile`: 0 ≤ q ≤ 1; interpolated linearly between the two numbers next to rank q × (n − 1).
  * - `distinct`: number of different texts of the field, without the empty one; levels count in lower case.
  */

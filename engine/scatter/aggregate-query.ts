@@ -49,7 +49,7 @@ async function mergeAnswers(
   control: QueryControl,
 ): Promise<AggregatedPoints> {
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
-  // Threads have read other chunks, so that most of their points are different ones.
+  // Each thread has read chunks of its own, so most of its points are in no other answer.
   const table = new PointTable(answers.reduce((sum, { points }) => sum + points.groups.length, 0));
   const states = new PointStates(aggregates);
   for (const answer of answers) {

@@ -28,8 +28,8 @@ export function isSetOperator(op: BinaryOperator): op is "and" | "or" | "unless"
 
 /**
  * The value of an operator for two numbers. With `bool`, a comparison gives 1 if it is true, else 0. Without `bool`, a
- * comparison that is true gives the left number, and one that is false gives undefined. Division and remainder by zero
- * give undefined, and so does all else whose result is not finite, such as a root of a negative number.
+ * comparison that is true gives the left number, and one that is false gives undefined. Undefined, too, where the result
+ * is not finite: division and remainder by zero, or the root of a negative number.
  */
 export function calculate(op: BinaryOperator, a: number, b: number, bool: boolean): number | undefined {
   if ((op === "/" || op === "%") && b === 0) return undefined;

@@ -1,4 +1,4 @@
-import { Failure } from "../../engine/index.ts";
+import { Failure, growArray } from "../../engine/index.ts";
 import { pointsMax } from "../limits.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import type { BucketWindows } from "../time/windows.ts";
@@ -32,8 +32,7 @@ export async function slideWindows<Value>(
   work: WorkDeadline,
 ): Promise<SeriesSet> {
   const starts = new Uint32Array(set.starts.length);
-  const buckets: number[] = [];
-  const values: number[] = [];
+  const found = new FoundPoints(set.buckets.length);
   for (let series = 0; series + 1 < set.starts.length; series++) {
     const span = new SlidingSpan(set, series, windowValues);
     // Buckets whose window has no point of the series are skipped, however many there are.
@@ -41,32 +40,20 @@ export async function slideWindows<Value>(
       const step = span.oldestStep();
       bucket = step === undefined ? windows.count : windows.firstEndingBehind(step, bucket);
       if (bucket >= windows.count) break;
-      const found = span.moveTo(windows.firstStepOf(bucket), windows.endStepOf(bucket));
-      const value = found && windowValues.toPoint(found.value, bucket);
-      if (value !== undefined) {
-        if (values.length >= pointsMax) throw makePointsFailure();
-        buckets.push(bucket);
-        values.push(value);
-      }
+      const joined = span.moveTo(windows.firstStepOf(bucket), windows.endStepOf(bucket));
+      const value = joined && windowValues.toPoint(joined.value, bucket);
+      if (value !== undefined) found.add(bucket, value);
       if (work.isTurnOver(span.takeSteps())) await work.yield();
     }
-    starts[series + 1] = values.length;
+    starts[series + 1] = found.count;
   }
-  return {
-    ...set,
-    order: set.order.filter((series) => starts[series + 1]! > starts[series]!),
-    starts,
-    buckets: Float64Array.from(buckets),
-    values: Float64Array.from(values),
-  };
+  return found.toSet(set, starts);
 }
 
-/** Windows of more steps are cheaper to slide: then each step is joined a few times, however long the window is. */
+/** In windows of more steps a queue is cheaper: with it each step is joined a few times, however long the window is. */
 const joinedStepsMax = 16;
 
-/**
- * As `slideWindows`, for steps that are numbers. Throws Failure "limit" above `pointsMax` points.
- */
+/** As `slideWindows`, for steps that are numbers. Throws Failure "limit" above `pointsMax` points. */
 export function slideNumbers(
   set: SeriesSet,
   windows: BucketWindows,
@@ -105,8 +92,7 @@ async function joinShortWindows(
     }
     starts[series + 1] = found.count;
   }
-  const order = set.order.filter((series) => starts[series + 1]! > starts[series]!);
-  return { ...set, order, starts, ...found.finish() };
+  return found.toSet(set, starts);
 }
 
 /** Points as they are found, in vectors that grow. */
@@ -125,25 +111,23 @@ class FoundPoints {
   add(bucket: number, value: number): void {
     if (this.count >= pointsMax) throw makePointsFailure();
     if (this.count === this.#values.length) {
-      this.#buckets = grow(this.#buckets);
-      this.#values = grow(this.#values);
+      this.#buckets = growArray(this.#buckets, this.count * 2);
+      this.#values = growArray(this.#values, this.count * 2);
     }
     this.#buckets[this.count] = bucket;
     this.#values[this.count++] = value;
   }
 
-  finish(): Pick<SeriesSet, "buckets" | "values"> {
+  /** The series of `set` with these points; those of a series begin at its place in `starts`. */
+  toSet(set: SeriesSet, starts: Uint32Array): SeriesSet {
     return {
+      ...set,
+      order: set.order.filter((series) => starts[series + 1]! > starts[series]!),
+      starts,
       buckets: this.#buckets.subarray(0, this.count),
       values: this.#values.subarray(0, this.count),
     };
   }
-}
-
-function grow(values: Float64Array): Float64Array<ArrayBuffer> {
-  const grown = new Float64Array(values.length * 2);
-  grown.set(values);
-  return grown;
 }
 
 /** The error for windows that would have more points than a query may hold. */

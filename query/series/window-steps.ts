@@ -9,23 +9,28 @@ import { type JoinValues, slideNumbers, slideWindows } from "./sliding.ts";
 import { makeWindowValues, type StatisticColumns } from "./window-function.ts";
 
 /**
- * How a window gets the value of one aggregation. `numbers`: the values of its steps are joined. `moments`: it is the
- * average, or the standard deviation, of numbers whose sum, count and squares each step has.
+ * How the value of a window is computed from those of its steps. `numbers`: the values are joined one by one, as by
+ * adding them. `moments`: an average or a standard deviation, of which each step has the sum, the count and the squared
+ * distances from the mean. `place`, `sum`, `count` and `squares` are indexes of aggregations.
  */
 type StepJoin =
   | { kind: "numbers"; place: number; join: JoinValues }
   | { kind: "moments"; op: "avg" | "stddev"; sum: number; count: number; squares: number | undefined };
 
-/** What is read of each step, and how windows are put together for each aggregation of the scan. */
+/** What is read of each step, and how the value of a window is computed from it. */
 export interface WindowSteps {
-  /** The scan with the aggregations that are read of a step; a place is an index among them. */
+  /** The scan, with the aggregations that are read of each step. */
   scan: Scan;
+  /** One for each aggregation of the scan as it was planned. */
   joins: readonly StepJoin[];
 }
 
 const add: JoinValues = (a, b) => a + b;
 const numberJoins: Readonly<Record<string, JoinValues>> = {
-  ...{ count: add, sum: add, min: Math.min, max: Math.max },
+  count: add,
+  sum: add,
+  min: Math.min,
+  max: Math.max,
 };
 
 /** Undefined where steps do not make a window, as with quantiles: then each window is read by itself. */

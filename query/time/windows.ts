@@ -13,7 +13,7 @@ export interface TimeWindow {
   toMs: number;
 }
 
-/** So many buckets have their steps in a table. */
+/** Up to this many buckets, the steps of each window are kept in a table: 1 MiB. */
 const tableBucketsMax = 65_536;
 
 /** The steps of windows, by the index of the bucket. */
@@ -25,7 +25,7 @@ interface StepTable {
 /**
  * The window of time that is looked at for each bucket of a range. It ends with its bucket, or so much earlier as an
  * offset says. A window of a set length may begin before the range; without one, it is what the range has of the bucket.
- * There may be more buckets than fit in memory: only where they are few something is kept for each.
+ * There may be more buckets than fit in memory: steps are kept for each bucket only up to `tableBucketsMax`.
  */
 export class BucketWindows {
   readonly #buckets: TimeBuckets;
@@ -37,7 +37,7 @@ export class BucketWindows {
   readonly range: TimeRange;
   /** Width in milliseconds of the widest buckets, aligned to the epoch, that all windows can be put together from. */
   readonly stepMs: number;
-  /** The steps of few buckets, once they are asked for. */
+  /** Made when steps are first asked for. */
   #table: StepTable | undefined;
 
   constructor(buckets: TimeBuckets, times: WindowTimes) {

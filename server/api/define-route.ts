@@ -87,7 +87,7 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
   parameterName?: string;
   headers?: Headers;
   body?: BodyDefinition<Body>;
-  /** Takes bodies in parts while they come in; see `RouteParts`. */
+  /** Takes parts of a body before the whole of it is received; see `RouteParts`. */
   parts?: { bytes: number; take(input: Input<Path, Body, Query, Headers>): Promise<number> };
   /** Counts the request against the caller's rate limit before the input is read. Throws Refusal 429. */
   limitRate?(caller: Caller): void;

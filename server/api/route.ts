@@ -64,7 +64,7 @@ export interface RouteBody {
   bytesMax: number;
   /** Media types; "" stands for a missing Content-Type. */
   contentTypes: readonly string[];
-  /** Bodies without a Content-Encoding are taken in parts: the request that is answered has what is left. */
+  /** Bodies without a Content-Encoding are taken in parts: `answer` gets the rest, which no part has taken. */
   parts?: RouteParts;
 }
 

@@ -105,10 +105,10 @@ export class Exchange {
   }
 
   /**
-   * Reads the body: the whole of it, or what is left behind its parts. Must be called in the event-loop turn in which
-   * the exchange was made. Throws Refusal 413 as soon as more than `bytesMax` bytes are announced (of a body without
-   * parts) or held, 503
-   * where the budget of all requests is spent, 408 after `bodyReceiveMsMax`, and what taking a part throws.
+   * Reads the body. Of one that is taken in parts, resolves to what no part has taken. Must be called in the event-loop
+   * turn in which the exchange was made. Throws Refusal 413 as soon as more than `bytesMax` bytes are held, or announced
+   * where there are no parts; 503 where the budget of all requests is spent; 408 after `bodyReceiveMsMax`; and what
+   * taking a part throws.
    */
   readBody(
     bytesMax: number,

@@ -33,8 +33,8 @@ export interface RequestExchange {
   /** Gives the body's bytes back to the budget; may be called twice. */
   release(): void;
   /**
-   * Reads the body: the whole of it, or what is left behind its parts. Throws Refusal 413 above `bytesMax`, 503 where
-   * the budget is spent, 408 where it takes too long.
+   * Reads the body. Of one that is taken in parts, resolves to what no part has taken. Throws Refusal 413 above
+   * `bytesMax`, 503 where the budget is spent, 408 where it takes too long.
    */
   readBody(
     bytesMax: number,

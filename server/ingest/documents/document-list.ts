@@ -15,7 +15,7 @@ export const cursorKey = "__CURSOR";
 export const digestBytes = 16;
 const environmentKey = "environment";
 
-/** Identifies a row by its attributes. An environment is a cluster: its ids say nothing of those of others. */
+/** Computes from the attributes of a row what identifies it. Equal ids in two environments (clusters) are different ones. */
 export type DigestOf = (attributes: Readonly<Record<string, string>>, environment?: string | null) => Buffer;
 
 /** The digest of a document's id within its index. */

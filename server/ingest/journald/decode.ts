@@ -65,7 +65,7 @@ function addEntry(fields: EntryFields, sink: RowSink, documents: DocumentList): 
   return true;
 }
 
-/** Where whole entries end, and where the first field begins that is not whole. */
+/** Positions: behind the last whole entry (0 where there is none), and of the first field that is not whole. */
 export interface EntriesEnd {
   end: number;
   unfinished: number;
@@ -74,53 +74,52 @@ export interface EntriesEnd {
 /** Fields that are looked at before the clock is. */
 const fieldsATurn = 1_024;
 
-/** Finds the end of the last whole entry (0 where there is none). `from`: where a field begins; before it no entry ends. */
+/** Finds the end of the whole entries. `from`: where a field begins, with no end of an entry before it. */
 export async function findEntriesEnd(body: Buffer, from: number): Promise<EntriesEnd> {
   const turns = new Turns();
   let end = 0;
   let at = from;
   for (let fields = 1; at < body.length; fields++) {
     if (fields % fieldsATurn === 0 && turns.isOver) await turns.next();
-    const next = skipField(body, at);
-    if (next === undefined) break;
-    if (next === at + 1) end = next;
+    const isBlank = body[at] === newline;
+    const next = isBlank ? at + 1 : locateField(body, at).valueEnd + 1;
+    if (next > body.length) break;
+    if (isBlank) end = next;
     at = next;
   }
   return { end, unfinished: at };
 }
 
-/** The position behind the field, or the blank line, at a position; undefined where it is not whole. */
-function skipField(body: Buffer, at: number): number | undefined {
-  const lineEnd = body.indexOf(newline, at);
-  if (lineEnd < 0) return undefined;
-  if (lineEnd === at || body.subarray(at, lineEnd).includes(equalsSign)) return lineEnd + 1;
+/** Positions of a field. A line break follows its value; both may lie behind the end of the body. */
+interface FieldPlace {
+  nameEnd: number;
+  valueFrom: number;
+  valueEnd: number;
+}
+
+function locateField(body: Buffer, from: number): FieldPlace {
+  const end = body.indexOf(newline, from);
+  const lineEnd = end < 0 ? body.length : end;
+  const equals = body.subarray(from, lineEnd).indexOf(equalsSign);
+  if (equals >= 0) return { nameEnd: from + equals, valueFrom: from + equals + 1, valueEnd: lineEnd };
   const valueFrom = lineEnd + 1 + lengthBytes;
-  if (valueFrom > body.length) return undefined;
-  const next = valueFrom + Number(body.readBigUInt64LE(lineEnd + 1)) + 1;
-  return next <= body.length ? next : undefined;
+  const length = valueFrom <= body.length ? Number(body.readBigUInt64LE(lineEnd + 1)) : 0;
+  return { nameEnd: lineEnd, valueFrom, valueEnd: valueFrom + length };
 }
 
 /** Reads the field at `from`; returns the position after it. Throws Refusal 400 where it is cut short. */
 function readField(body: Buffer, from: number, fields: EntryFields): number {
-  const end = body.indexOf(newline, from);
-  const lineEnd = end < 0 ? body.length : end;
-  const equals = body.subarray(from, lineEnd).indexOf(equalsSign);
-  if (equals >= 0) {
-    const nameEnd = from + equals;
-    putValue(fields, body.toString("utf8", from, nameEnd), body.subarray(nameEnd + 1, lineEnd));
-    return lineEnd + 1;
-  }
-  const valueFrom = lineEnd + 1 + lengthBytes;
-  const length = valueFrom <= body.length ? Number(body.readBigUInt64LE(lineEnd + 1)) : 0;
-  const valueEnd = valueFrom + length;
-  if (valueEnd >= body.length || body[valueEnd] !== newline) {
-    const name = JSON.stringify(body.toString("utf8", from, Math.min(lineEnd, from + 60)));
+  const { nameEnd, valueFrom, valueEnd } = locateField(body, from);
+  // The last line may lack its break.
+  const isText = body[nameEnd] === equalsSign;
+  if (!isText && (valueEnd >= body.length || body[valueEnd] !== newline)) {
+    const name = JSON.stringify(body.toString("utf8", from, Math.min(nameEnd, from + 60)));
     throw new Refusal(
       400,
       `the field ${name} at byte ${from} must be NAME=value, or have its length, its value and a line break after it`,
     );
   }
-  putValue(fields, body.toString("utf8", from, lineEnd), body.subarray(valueFrom, valueEnd));
+  putValue(fields, body.toString("utf8", from, nameEnd), body.subarray(valueFrom, valueEnd));
   return valueEnd + 1;
 }
 

@@ -1,11 +1,11 @@
 /** POST /upload: what systemd-journal-upload sends to systemd-journal-remote. */
 
-import { type Encoding, encodingOf } from "../../api/content-encoding.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
-import type { Intake } from "../intake.ts";
+import type { Intake, IntakeBody } from "../intake.ts";
 import { ingestBodyBytesMax, journalPartBytes } from "../limits.ts";
 import { findEntriesEnd } from "./decode.ts";
 
@@ -56,18 +56,20 @@ async function takePart(intake: Intake, input: BatchInput): Promise<number> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const { end, unfinished } = await findEntriesEnd(bytes, upload.unfinished);
   upload.unfinished = unfinished - end;
-  if (end > 0) await take(intake, { ...input, body: body.slice(0, end) }, null, "identity");
+  // A key names the whole body: each part is recognised by its content.
+  if (end > 0) await take(intake, { ...input, body: body.slice(0, end) }, { key: null });
   return end;
 }
 
+/** Stores entries and adds them to what became of the upload. `changes`: what differs from the input. */
 async function take(
   intake: Intake,
   input: BatchInput,
-  key: string | null,
-  encoding: Encoding,
+  changes: Partial<Pick<IntakeBody, "key">> = {},
 ): Promise<Upload> {
   const upload = uploadOf(input.request);
-  const taken = await intake.take({ ...toIntakeBody(input), ...uploaded, key, encoding });
+  const encoding = encodingOf(input.request.headers);
+  const taken = await intake.take({ ...uploaded, encoding, ...toIntakeBody(input), ...changes });
   const { accepted, refused, dropped = 0, errors, answer } = taken;
   const [first] = errors;
   if (upload.problem === "" && first !== undefined)
@@ -78,12 +80,11 @@ async function take(
 }
 
 /**
- * Refused entries are no error as long as others are stored: the sender would send all of them again, for ever. Answers
- * 400 where every entry was refused.
+ * Answers 400 where every entry was refused. Where some are stored, refused ones are no error: after an error the sender
+ * would send the whole upload again, for ever.
  */
 async function takeEntries(intake: Intake, input: BatchInput): Promise<Reply> {
-  const { key } = toIntakeBody(input);
-  const { stored, refused, problem } = await take(intake, input, key, encodingOf(input.request.headers));
+  const { stored, refused, problem } = await take(intake, input);
   if (refused > 0 && stored === 0) throw new Refusal(400, `all ${refused} entries were refused${problem}`);
   const body = refused === 0 ? "OK.\n" : `${refused} entries were refused${problem}\n`;
   return new Reply({ status: 202, headers: { "Content-Type": textType }, body });

@@ -40,6 +40,13 @@ export interface Outcome {
   sentAgain: number[];
 }
 
+/** What becomes of each document of a bulk, by its position. */
+export function sortDocuments(count: number, fateOf: (position: number) => keyof Outcome): Outcome {
+  const outcome: Outcome = { stored: [], dropped: [], sentAgain: [] };
+  for (let position = 0; position < count; position++) outcome[fateOf(position)].push(position);
+  return outcome;
+}
+
 const connections = new Agent({ keepAlive: true });
 
 /** Sends a request with exactly these headers, over a connection that stays open. */

@@ -19,6 +19,7 @@ import {
   overdrawnSender,
   type Step,
   say,
+  sortDocuments,
 } from "./conversation.ts";
 
 let server: Running;
@@ -63,23 +64,17 @@ function bulk(documents: readonly object[], token = server.adminToken): AgentReq
 
 /** What Filebeat does after an answer; "split" where it sends the documents in two halves. */
 function outcomeOf({ status, text }: Answer, count: number): Outcome | "split" {
-  const positions = Array.from({ length: count }, (_, i) => i);
   if (status === 413) return "split";
-  if (status !== 200) return { stored: [], dropped: [], sentAgain: positions };
+  if (status !== 200) return sortDocuments(count, () => "sentAgain");
   const { items } = JSON.parse(text) as { items: Record<string, { status: number }>[] };
-  const statuses = positions.map((i) => {
+  return sortDocuments(count, (i) => {
     const members = Object.values(items[i]!);
     if (members.length !== 1) throw new Error(`an item has ${members.length} members`);
-    return members[0]!.status;
+    const [{ status: each }] = members as [{ status: number }];
+    // 409 says that the document of this id is there.
+    if (each < 300 || each === 409) return "stored";
+    return each === 429 || each >= 500 ? "sentAgain" : "dropped";
   });
-  // 409 says that the document of this id is there.
-  const isStored = (each: number) => each < 300 || each === 409;
-  const isAgain = (each: number) => each === 429 || each >= 500;
-  return {
-    stored: positions.filter((i) => isStored(statuses[i]!)),
-    dropped: positions.filter((i) => !isStored(statuses[i]!) && !isAgain(statuses[i]!)),
-    sentAgain: positions.filter((i) => isAgain(statuses[i]!)),
-  };
 }
 
 const exists: Pick<Step, "requires" | "accepts"> = {

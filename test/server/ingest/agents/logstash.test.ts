@@ -19,6 +19,7 @@ import {
   overdrawnSender,
   type Step,
   say,
+  sortDocuments,
 } from "./conversation.ts";
 
 let server: Running;
@@ -68,22 +69,19 @@ function bulk(documents: readonly object[], token = server.adminToken, sentAt = 
 
 /** What the output does after an answer. Documents that are dropped go to the dead letter queue, if there is one. */
 function outcomeOf({ status, text }: Answer, count: number): Outcome {
-  const positions = Array.from({ length: count }, (_, i) => i);
-  if (status !== 200) return { stored: [], dropped: [], sentAgain: positions };
+  const sendAllAgain = () => sortDocuments(count, () => "sentAgain");
+  if (status !== 200) return sendAllAgain();
   const { errors, items } = JSON.parse(text) as {
     errors: boolean;
     items: Record<string, { status: number }>[];
   };
-  if (!errors) return { stored: positions, dropped: [], sentAgain: [] };
-  if (items.length !== count) return { stored: [], dropped: [], sentAgain: positions };
-  const statuses = items.map((item) => Object.values(item)[0]!.status);
-  const isDone = (i: number) => [200, 201].includes(statuses[i]!);
-  const isDropped = (i: number) => [400, 404, 409].includes(statuses[i]!);
-  return {
-    stored: positions.filter(isDone),
-    dropped: positions.filter(isDropped),
-    sentAgain: positions.filter((i) => !isDone(i) && !isDropped(i)),
-  };
+  if (!errors) return sortDocuments(count, () => "stored");
+  if (items.length !== count) return sendAllAgain();
+  return sortDocuments(count, (i) => {
+    const { status: each } = Object.values(items[i]!)[0]!;
+    if ([200, 201].includes(each)) return "stored";
+    return [400, 404, 409].includes(each) ? "dropped" : "sentAgain";
+  });
 }
 
 interface Root {
