@@ -37,6 +37,12 @@ const summaryType = 5;
 const familySuffixes = /_(?:bucket|count|sum|total|created)$/;
 const gaugeHint = 3;
 
+/** How many samples and histograms are stored, of those that a body of version 2.0 sends. */
+export interface WrittenCounts {
+  samples: number;
+  histograms: number;
+}
+
 /** What all samples of one series share. */
 type Series = Omit<Sample, "timeNs" | "value">;
 
@@ -72,6 +78,7 @@ export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
     if (text === undefined) throw makeProtobufRefusal(`symbol ${index} of ${symbols.length} is referred to`);
     return text;
   };
+  const written: WrittenCounts = { samples: 0, histograms: 0 };
   for (const { labelsRefs, samples, histograms, metadata, createdTimestamp } of timeseries) {
     if (labelsRefs.length % 2 !== 0) throw makeProtobufRefusal("a series has a label without a value");
     const labels: Record<string, string> = Object.create(null);
@@ -79,8 +86,9 @@ export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
       labels[symbol(labelsRefs[i]!)] = symbol(labelsRefs[i + 1]!);
     const unit = metadata === null ? "" : symbol(metadata.unitRef);
     const series = { ...seriesOf(labels, metadata?.type ?? 0, unit), ...startOf(createdTimestamp) };
-    addSeries(sink, series, samples, histograms);
+    addSeries(sink, series, samples, histograms, written);
   }
+  sink.answer = JSON.stringify(written);
 }
 
 /** Quantiles of a summary are gauges; its other series are counters. */
@@ -95,13 +103,17 @@ function addSeries(
   series: Series,
   samples: readonly WireSample[],
   histograms: readonly WireHistogram[],
+  written: WrittenCounts = { samples: 0, histograms: 0 },
 ): void {
   for (const { value, timestamp, startTimestamp } of samples) {
     // A staleness marker is a NaN like any other: it stores no sample and so ends the series.
-    sink.addPoint([{ ...series, ...startOf(startTimestamp), timeNs: nanosOf(timestamp), value }]);
+    const sample = { ...series, ...startOf(startTimestamp), timeNs: nanosOf(timestamp), value };
+    if (sink.addPoint([sample]) === undefined) written.samples++;
   }
   for (const histogram of histograms) {
-    sink.refuseOnProblem(() => sink.addPoint(makeHistogramSamples(series, histogram)));
+    sink.refuseOnProblem(() => {
+      if (sink.addPoint(makeHistogramSamples(series, histogram)) === undefined) written.histograms++;
+    });
   }
 }
 

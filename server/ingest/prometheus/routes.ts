@@ -6,6 +6,7 @@ import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
+import type { WrittenCounts } from "./decode.ts";
 
 const version2Proto = "io.prometheus.write.v2.Request";
 const protos: readonly string[] = ["prometheus.WriteRequest", version2Proto];
@@ -37,22 +38,19 @@ async function write(intake: Intake, input: BatchInput): Promise<Reply> {
     encoding: "snappy",
     ...toIntakeBody(input),
   });
-  const { accepted, refused, dropped = 0, errors } = taken;
-  const headers = isVersion2 ? writtenHeaders(accepted + dropped) : {};
+  const { refused, errors, answer } = taken;
+  const headers = answer === undefined ? {} : writtenHeaders(JSON.parse(answer) as WrittenCounts);
   const first = errors[0];
   if (first === undefined) return new Reply({ status: 204, headers, body: "" });
   const problem = `${refused} samples were refused; sample ${first.line}: ${first.reason}`;
   throw new Refusal(400, problem, { headers });
 }
 
-/**
- * Headers in which a receiver of version 2.0 confirms what it stored. Histograms are samples here; exemplars are not
- * stored.
- */
-function writtenHeaders(samples: number): Record<string, string> {
+/** Headers in which a receiver of version 2.0 confirms what it stored. Exemplars are not stored. */
+function writtenHeaders({ samples, histograms }: WrittenCounts): Record<string, string> {
   return {
     "X-Prometheus-Remote-Write-Samples-Written": String(samples),
-    "X-Prometheus-Remote-Write-Histograms-Written": "0",
+    "X-Prometheus-Remote-Write-Histograms-Written": String(histograms),
     "X-Prometheus-Remote-Write-Exemplars-Written": "0",
   };
 }

@@ -3,7 +3,7 @@ import snappy from "snappyjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
-import type { Running } from "../running.ts";
+import type { Got, Running } from "../running.ts";
 import { call, startServer } from "../running.ts";
 
 let server: Running;
@@ -343,6 +343,34 @@ describe("remote write 2.0", () => {
     ];
     expect(await increasesOf("rw2_of_series")).toEqual(expected);
     expect(await increasesOf("rw2_of_samples")).toEqual(expected);
+  });
+
+  test("samples and histograms that are stored are confirmed, each kind by its number", async () => {
+    const countsOf = (got: Got) =>
+      ["samples", "histograms", "exemplars"].map((kind) =>
+        got.headers.get(`x-prometheus-remote-write-${kind}-written`),
+      );
+    const histogramAt = (minute: number, spans: object[]) => ({
+      ...{ countInt: 3, sum: 6, schema: 0, zeroThreshold: 0.001, zeroCountInt: 3 },
+      ...{ timestamp: startMs + minute * minuteMs, positiveSpans: spans },
+    });
+    const series = (histograms: object[]) => [
+      { labelsRefs: [1, 6], samples: [sampleAt(1, 5), sampleAt(2, 7)] },
+      { labelsRefs: [1, 7], histograms },
+    ];
+    const sent = (histograms: object[]) =>
+      encoded(writeRequest2, {
+        symbols: [...symbols, "rw2_counted", "rw2_counted_native"],
+        timeseries: series(histograms),
+      });
+    const whole = sent([histogramAt(1, []), histogramAt(2, []), histogramAt(3, [])]);
+    for (let times = 0; times < 2; times++) {
+      const got = await write(whole, second);
+      expect([got.status, countsOf(got)]).toEqual([204, ["2", "3", "0"]]);
+    }
+    // Its span has buckets for which it has no counts.
+    const got = await write(sent([histogramAt(4, []), histogramAt(5, [{ offset: 0, length: 2 }])]), second);
+    expect([got.status, countsOf(got)]).toEqual([400, ["2", "1", "0"]]);
   });
 
   test("of native histograms the count and the sum begin", async () => {
