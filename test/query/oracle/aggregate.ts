@@ -72,6 +72,24 @@ function printSeriesAggregation(
   return printAggregate("count_distinct", `${label}, ${inner}`, grouping, random);
 }
 
+/** The expression that aggregates `members`, which are samples or series, with the forms that it is made of. */
+function describeAggregation(
+  aggregation: SeriesAggregation,
+  members: "samples" | "series",
+  of: { readonly text: string; readonly forms: readonly string[] },
+  grouping: Grouping | undefined,
+  random: Random,
+  evaluate: SeriesExpression["evaluate"],
+): SeriesExpression {
+  const text = printSeriesAggregation(aggregation, of.text, grouping, random);
+  const forms = [
+    `${aggregation.op} of ${members}`,
+    ...of.forms,
+    ...(grouping?.word === "without" ? ["without"] : []),
+  ];
+  return { text, forms, binding: 9, isUnlabelled: grouping === undefined, evaluate };
+}
+
 export function aggregateMetric(
   aggregation: SeriesAggregation,
   read: MetricRead,
@@ -93,13 +111,7 @@ export function aggregateMetric(
     });
     return aggregateMembers(aggregation, members, grouping, asked);
   };
-  const text = printSeriesAggregation(aggregation, read.text, grouping, random);
-  const forms = [
-    `${aggregation.op} of samples`,
-    ...read.forms,
-    ...(grouping?.word === "without" ? ["without"] : []),
-  ];
-  return { text, forms, binding: 9, isUnlabelled: grouping === undefined, evaluate };
+  return describeAggregation(aggregation, "samples", read, grouping, random, evaluate);
 }
 
 /** A metric as its series, which stands within aggregations, rankings and functions only. */
@@ -135,13 +147,7 @@ export function aggregateSeries(
     });
     return aggregateMembers(aggregation, members, grouping, asked);
   };
-  const text = printSeriesAggregation(aggregation, of.text, grouping, random);
-  const forms = [
-    `${aggregation.op} of series`,
-    ...of.forms,
-    ...(grouping?.word === "without" ? ["without"] : []),
-  ];
-  return { text, forms, binding: 9, isUnlabelled: grouping === undefined, evaluate };
+  return describeAggregation(aggregation, "series", of, grouping, random, evaluate);
 }
 
 /** The order of labels' texts: of what JSON makes of the labels, whose names are drawn in their order. */
