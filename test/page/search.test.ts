@@ -266,6 +266,22 @@ describe.skipIf(noBrowser !== undefined)("the search screen", () => {
     await before.first().waitFor({ state: "detached" });
   });
 
+  test("what is typed at once after a search began stays", async () => {
+    const page = await site.open(`/?${range}`);
+    const field = page.getByLabel("Query");
+    await field.fill("timeout");
+    await page.evaluate(`(async () => {
+      const field = document.querySelector("#query");
+      field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+      await new Promise((resolve) => setTimeout(resolve));
+      field.value = "timeout slow";
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    })()`);
+    await page.waitForURL(/q=timeout/);
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+    expect(await field.inputValue()).toBe("timeout slow");
+  });
+
   test("on a small screen the fields are a button away", async () => {
     const page = await site.open(`/?${range}`, {
       ...{ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true },

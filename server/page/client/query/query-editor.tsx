@@ -25,7 +25,8 @@ export function QueryEditor({ query, what, names, onRun }: QueryEditorProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const isFocused = useSignal(false);
   const completions = useSignal(makeCompletions(names)).value;
-  useEffect(() => setText(query), [query]);
+  // Before anything else happens: what is typed after the change must not be taken back.
+  useLayoutEffect(() => setText(query), [query]);
   useEffect(() => {
     let isLast = true;
     void import("./language.ts").then((loaded) => isLast && setLanguage(loaded));

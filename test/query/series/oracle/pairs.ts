@@ -7,11 +7,20 @@ import fc from "fast-check";
 interface QueryPair {
   svcql: string;
   promql: string;
+  /** Its values need no rounding, as the samples are quarters: both sides have the same bits. */
+  isExact: boolean;
 }
 
 type Pairs = fc.Arbitrary<QueryPair>;
 
-const same = (text: string): QueryPair => ({ svcql: text, promql: text });
+const same = (text: string, isExact = false): QueryPair => ({ svcql: text, promql: text, isExact });
+/** Moved off the values at which the last bit decides (halves for `round`, equal ones for `==`), where it is not exact. */
+const movedOff = (pair: QueryPair): QueryPair => (pair.isExact ? pair : shifted(pair));
+const shifted = ({ svcql, promql }: QueryPair): QueryPair => ({
+  svcql: `((${svcql}) + 0.0137)`,
+  promql: `((${promql}) + 0.0137)`,
+  isExact: false,
+});
 const oneOf = (...texts: string[]) => fc.constantFrom(...texts);
 const times = fc
   .tuple(oneOf("90s", "2m", "5m", "10m", "17m", "30m"), oneOf("", "", "", " offset 1m", " offset 10m"))
@@ -34,9 +43,13 @@ const functions = [
   ...["predict_linear(<>, 4 * 60)", "predict_linear(<>, 3600)", "predict_linear(<>, -30)"],
   ...["quantile_over_time(0.9, <>)", "quantile_over_time(0, <>)", "quantile_over_time(0.5, <>)"],
 ];
-const overWindow: Pairs = fc
-  .tuple(oneOf(...functions), windowed)
-  .map(([text, inner]) => same(text.replace("<>", () => inner)));
+const exactFunctions = /^(min|max|sum|count|last)_over_time|^changes/;
+const overWindow: Pairs = fc.tuple(oneOf(...functions), windowed).map(([text, inner]) =>
+  same(
+    text.replace("<>", () => inner),
+    exactFunctions.test(text),
+  ),
+);
 
 /** What a counter gained: in PromQL the difference of values, where the window has a sample. */
 const increased: Pairs = fc
@@ -49,6 +62,7 @@ const increased: Pairs = fc
     return {
       svcql: `${op}(${inner}[${window}]${offset})`,
       promql: op === "rate" ? `(${present} / ${minutes * 60})` : present,
+      isExact: op === "increase",
     };
   });
 
@@ -73,6 +87,7 @@ const aggregations = oneOf(
   "quantile(0.9, ",
   "quantile(0.25, ",
 );
+const exactAggregations = new Set(["sum", "min", "max", "count"]);
 const call = (op: string, grouping: string, inner: string) =>
   op.includes("(") ? `${op}${inner}) ${grouping}` : `${op} ${grouping} (${inner})`;
 
@@ -84,6 +99,7 @@ const bareGauge: Pairs = fc
     return {
       svcql: call(op, grouping, inner),
       promql: call(op, grouping, `${read}_over_time(${inner}[<step>])`),
+      isExact: exactAggregations.has(op) && read !== "avg",
     };
   });
 
@@ -95,25 +111,36 @@ const mapped = (inner: Pairs): Pairs => {
     'label_replace(<>, "zone", "", "zone", "nowhere")',
     'label_replace(<>, "pod", "x$1", "pod", "(.*)")',
   );
-  return fc.tuple(shapes, inner).map(([shape, { svcql, promql }]) => ({
-    svcql: shape.replace("<>", () => svcql),
-    promql: shape.replace("<>", () => promql),
-  }));
+  return fc.tuple(shapes, inner).map(([shape, drawn]) => {
+    const { svcql, promql, isExact } = /^(ceil|floor|round)/.test(shape) ? movedOff(drawn) : drawn;
+    return {
+      svcql: shape.replace("<>", () => svcql),
+      promql: shape.replace("<>", () => promql),
+      isExact,
+    };
+  });
 };
 
-const combine = (left: QueryPair, op: string, right: QueryPair): QueryPair => ({
+const join = (left: QueryPair, op: string, right: QueryPair): QueryPair => ({
   svcql: `(${left.svcql}) ${op} (${right.svcql})`,
   promql: `(${left.promql}) ${op} (${right.promql})`,
+  isExact: left.isExact && right.isExact && op !== "/",
 });
-const numbers = oneOf("2", "0.5", "30", "-1").map(same);
+/** What steps (comparisons and remainders) is asked of values that are equal to the last bit, or far from equal. */
+const combine = (left: QueryPair, op: string, right: QueryPair): QueryPair =>
+  /[%=<>]/.test(op) && !right.isExact
+    ? join(left, op, movedOff(right))
+    : join(/[%=<>]/.test(op) ? movedOff(left) : left, op, right);
+const numbers = oneOf("2", "0.5", "30", "-1").map((text) => same(text, true));
 const operators = oneOf("+", "-", "*", "/", "%", ">", "<=", "> bool", "== bool", "!=");
 const scaled = (inner: Pairs): Pairs =>
   fc.oneof(
     fc.tuple(inner, operators, numbers).map(([left, op, right]) => combine(left, op, right)),
     fc
       .tuple(numbers, oneOf("+", "-", "*", "/", "> bool"), inner)
-      .map(([left, op, right]) => combine(left, op, right)),
-    inner.map(({ svcql, promql }) => ({ svcql: `-(${svcql})`, promql: `-(${promql})` })),
+      // What is divided by zero has no point here, and is infinite in Prometheus.
+      .map(([left, op, right]) => combine(left, op, op === "/" ? shifted(right) : right)),
+    inner.map(({ svcql, promql, isExact }) => ({ svcql: `-(${svcql})`, promql: `-(${promql})`, isExact })),
   );
 
 const aggregated: Pairs = fc
@@ -126,9 +153,10 @@ const aggregated: Pairs = fc
       { weight: 1, arbitrary: scaled(eachSeries) },
     ),
   )
-  .map(([op, grouping, { svcql, promql }]) => ({
+  .map(([op, grouping, { svcql, promql, isExact }]) => ({
     svcql: call(op, grouping, svcql),
     promql: call(op, grouping, promql),
+    isExact: isExact && exactAggregations.has(op),
   }));
 
 /** Two sides with the same labels. */
@@ -139,9 +167,10 @@ const matched: Pairs = fc
     oneOf("+", "-", "*", ">", "<", ">= bool", "and", "or", "unless"),
   )
   .map(([grouping, [left, right], op]) => {
-    const sum = ({ svcql, promql }: QueryPair) => ({
+    const sum = ({ svcql, promql, isExact }: QueryPair) => ({
       svcql: call("sum", grouping, svcql),
       promql: call("sum", grouping, promql),
+      isExact,
     });
     return combine(sum(left), op, sum(right));
   });
@@ -155,6 +184,7 @@ const absent: Pairs = fc
   .map(([name, braces, time]) => ({
     svcql: `absent(${name}${braces}${time})`,
     promql: `absent_over_time(${name}${braces}${time})`,
+    isExact: true,
   }));
 
 const histograms: Pairs = fc

@@ -11,7 +11,6 @@ import { dataStartMs, makeSamples, queriesStartMs } from "./oracle-samples.ts";
 import { arbitraryPair } from "./pairs.ts";
 import { hasPrometheus, type Prometheus, startPrometheus } from "./prometheus.ts";
 
-// A fixed seed, as rounding decides on a few answers, of `floor` and `==` for example.
 const seed = Number(process.env.SVC_SEED ?? 20251119);
 const queries = 260;
 
