@@ -115,9 +115,10 @@ function tokenOf(head: RequestHead, permission: Permission): string | null {
   return rest;
 }
 
-function agentTokenOf({ headers, queryText = "" }: RequestHead): string | null {
+function agentTokenOf({ headers, queryText = "", tokenInPath }: RequestHead): string | null {
   const query = new URLSearchParams(queryText);
-  return headers.get(agentTokenName)?.trim() ?? query.get(agentTokenName) ?? query.get(passwordParameter);
+  const inQuery = query.get(agentTokenName) ?? query.get(passwordParameter);
+  return headers.get(agentTokenName)?.trim() ?? tokenInPath ?? inQuery;
 }
 
 /** The text after the colon of a pair in Base64; without a colon all of it. */

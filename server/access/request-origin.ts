@@ -9,6 +9,8 @@ export interface RequestHead {
   headers: ReadonlyMap<string, string>;
   /** The query of the path, still encoded. */
   queryText?: string | undefined;
+  /** The part of the path that is the token, on routes whose senders put it there. */
+  tokenInPath?: string | undefined;
 }
 
 /**

@@ -75,6 +75,7 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
   path: Path;
   accepts?: Route["accepts"];
   grpcMethod?: NonNullable<Route["grpcMethod"]>;
+  tokenParameter?: PathNames<Path>;
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
   /** After this time the signal is aborted and 503 answered; ten seconds where it is absent. */
@@ -128,6 +129,7 @@ export function defineRoute<
     path,
     ...(definition.accepts === undefined ? {} : { accepts: definition.accepts }),
     ...(definition.grpcMethod === undefined ? {} : { grpcMethod: definition.grpcMethod }),
+    ...(definition.tokenParameter === undefined ? {} : { tokenParameter: definition.tokenParameter }),
     permission,
     deadlineMs,
     body: body === undefined ? null : { ...toRouteBody(body), ...toRouteParts(definition) },

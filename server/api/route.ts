@@ -122,6 +122,8 @@ export interface Route {
   grpcMethod?: string;
   /** A media type. The route answers requests whose Accept header names it; those that name none get the other route. */
   accepts?: string;
+  /** The `{…}` part of the path in which agents send their token; absent: none. */
+  tokenParameter?: string;
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
   /** The bodies that it accepts; null: none. */

@@ -10,7 +10,11 @@ const foreignPaths: readonly (readonly [pattern: RegExp, product: string, advice
   [/^\/services\//, "Splunk's management API", "it is not there"],
   [/^\/api\/v[12]\/(?:series|distribution_points|check_run)$/, "Datadog's metrics", otlpMetrics()],
   [/^\/api\/v0\.2\/(?:traces|stats)$|^\/v0\.\d\/traces$/, "Datadog's traces", otlpSpans()],
-  [/^\/(?:v1|api\/v2)\/(?:input|logs)\//, "Datadog's log intake", "POST /api/v2/logs takes logs"],
+  [
+    /^\/(?:v1\/input\/[^/]+|api\/v2\/(?:input|logs))\//,
+    "Datadog's log intake",
+    "POST /api/v2/logs takes logs",
+  ],
   [/^\/api\/v1\/spans$/, "Zipkin's API v1", "POST /api/v2/spans takes spans of v2"],
   [
     /^\/(?:jaeger\.|opentelemetry\.proto\.)/,

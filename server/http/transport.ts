@@ -207,11 +207,14 @@ function takePlace(state: State, holder: string, requester: Requester): void {
  */
 async function answer(
   state: State,
-  head: Head,
+  received: Head,
   exchange: RequestExchange,
   { route, params }: Match,
   requester: Requester,
 ): Promise<Reply> {
+  const tokenInPath = route.tokenParameter === undefined ? undefined : params[route.tokenParameter];
+  const head = { ...received, tokenInPath };
+  if (tokenInPath !== undefined) requester.by = null;
   const admitted = admit(state, head, route, requester);
   const holder =
     admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
@@ -222,11 +225,11 @@ async function answer(
     readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
-  const take = async (received: Uint8Array<ArrayBuffer>) => {
+  const take = async (part: Uint8Array<ArrayBuffer>) => {
     await admitted;
     // A body may come in for hours: its sender's token may have ended meanwhile.
     const caller = await readmit(head, route, state.options.access);
-    return route.body!.parts!.take(makeRequest(caller, received));
+    return route.body!.parts!.take(makeRequest(caller, part));
   };
   const reading = readBody(route, head, exchange, state.bounds.bodyBytes.of(holder), take);
   const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;

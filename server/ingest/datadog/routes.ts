@@ -1,4 +1,7 @@
-/** Datadog's log intake (https://docs.datadoghq.com/api/latest/logs/#send-logs), and the older address of it. */
+/**
+ * Datadog's log intake (https://docs.datadoghq.com/api/latest/logs/#send-logs), and the older address of it, at which
+ * clients may have their key in the path.
+ */
 
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { type ErrorBody, jsonReply, type Reply, type Route } from "../../api/route.ts";
@@ -9,18 +12,21 @@ import { sharedFields } from "./decode.ts";
 
 const textType = "text/plain";
 const contentTypes = ["application/json", textType, ""];
-/** Statuses of success by path. */
-const endpoints = { "/api/v2/logs": 202, "/v1/input": 200 } as const;
+const endpoints = [
+  { path: "/api/v2/logs", success: 202 },
+  { path: "/v1/input", success: 200 },
+  { path: "/v1/input/{token}", success: 200, tokenParameter: "token" },
+] as const;
 
 export function datadogRoutes(intake: Intake): Route[] {
-  return Object.entries(endpoints).map(([path, status]) =>
+  return endpoints.map(({ success, ...place }) =>
     defineRoute({
       ...batchRoute,
+      ...place,
       method: "POST",
-      path,
       body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
       errorBody,
-      handle: (input) => takeLogs(intake, status, input),
+      handle: (input) => takeLogs(intake, success, input),
     }),
   );
 }

@@ -11,7 +11,7 @@ afterAll(() => server.stop());
 test.each([
   ["/api/v1/series", "Datadog's metrics: POST /v1/metrics (OTLP), /api/v1/write and /write take metrics"],
   ["/v0.4/traces", "Datadog's traces: POST /v1/traces (OTLP) and /api/v2/spans (Zipkin) take spans"],
-  ["/v1/input/some-key", "Datadog's log intake: POST /api/v2/logs takes logs"],
+  ["/api/v2/logs/some-key", "Datadog's log intake: POST /api/v2/logs takes logs"],
   ["/services/collector/mint", "Splunk's HTTP event collector: POST /services/collector takes events"],
   ["/api/v1/spans", "Zipkin's API v1: POST /api/v2/spans takes spans of v2"],
   ["/logs-app/_search", "Elasticsearch: only documents are taken, at POST /_bulk"],

@@ -112,3 +112,21 @@ test("the empty object with which the agent tries the address is no log", async 
   expect([got.status, got.json]).toEqual([202, {}]);
   expect(await findRows(server, 'logs{host.name="tried"}')).toEqual([]);
 });
+
+test("the token may be in the path; then nothing else is asked for", async () => {
+  const ask = (token: string, headers: Record<string, string> = {}) =>
+    fetch(`${server.url}/v1/input/${encodeURIComponent(token)}?hostname=h9`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: '{"message":"by its path"}',
+    });
+  expect((await ask(server.adminToken)).status).toBe(200);
+  expect((await findRows(server, 'logs{host.name="h9"}')).map(({ message }) => message)).toEqual([
+    "by its path",
+  ]);
+  const wrong = await ask("unknown/%");
+  expect(wrong.status).toBe(401);
+  expect(await wrong.text()).toContain("the token is unknown, expired or revoked");
+  // A header that is there decides.
+  expect((await ask(server.adminToken, { Authorization: "Bearer unknown" })).status).toBe(401);
+});
