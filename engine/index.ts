@@ -6,6 +6,8 @@ export type { AdmissionCounts, AdmissionPolicy } from "./batch/admission-policy.
 export type { EncodedBatch } from "./batch/batch.ts";
 export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
 export { type Exclusion, ExclusionFilter, type TextField, type TextTest } from "./batch/exclusion.ts";
+export type { JsonRows, JsonStop } from "./batch/json-rows.ts";
+export { PlainColumns } from "./batch/plain-columns.ts";
 export { RowRanges } from "./batch/row-ranges.ts";
 export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";

@@ -34,7 +34,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     column: ["files", "kernels", "template", "vector"],
     chunk: ["column", "files", "kernels", "model", "plan", "template", "vector"],
     metrics: ["chunk", "column", "files", "kernels", "model", "vector"],
-    batch: ["chunk", "files", "metrics", "model", "vector"],
+    batch: ["chunk", "column", "files", "kernels", "metrics", "model", "vector"],
     // Where bytes are kept.
     lmdb: ["files"],
     journal: ["files", "model"],

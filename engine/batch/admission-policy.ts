@@ -62,6 +62,14 @@ interface Instant {
   nanos: number;
 }
 
+export interface TimeBounds {
+  min: Instant;
+  max: Instant;
+  /** Absent where no row is counted as skewed. */
+  skewMin: Instant | undefined;
+  skewMax: Instant | undefined;
+}
+
 /**
  * Decides by a row's time whether the row is taken. Counts the rows that are refused, and those that are taken although
  * their time is skewed: further off the clock than `skewMs`.
@@ -92,6 +100,11 @@ export class TimeAdmission {
     if (skewMs === undefined) return;
     this.#skewMin = toInstant(nowMs - skewMs);
     this.#skewMax = toInstant(nowMs + skewMs);
+  }
+
+  /** Rows before `min` or after `max` are refused; those before `skewMin` or after `skewMax` are skewed. */
+  get bounds(): TimeBounds {
+    return { min: this.#min, max: this.#max, skewMin: this.#skewMin, skewMax: this.#skewMax };
   }
 
   /** Returns why a row of this time cannot be stored, and counts the refusal; undefined where the row can be stored. */

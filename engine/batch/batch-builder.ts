@@ -1,13 +1,6 @@
 /** Builds a batch of rows. Rows are added as byte ranges, so that readers of wire formats create no strings. */
 
-import {
-  type AttributeBuilder,
-  type ChunkBuilder,
-  clearChunkBuilder,
-  createChunkBuilder,
-  getAttributeBuilder,
-} from "../chunk/chunk-builder.ts";
-import { encodeChunks } from "../chunk/chunk-encoder.ts";
+import { encodeSortedRows } from "../chunk/chunk-encoder.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
@@ -18,28 +11,14 @@ import {
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
-import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
+import type { BatchColumns } from "./batch-columns.ts";
+import { type JsonRowForm, JsonRows } from "./json-rows.ts";
+import { MemoryColumns } from "./memory-columns.ts";
 import { RowAdmission } from "./row-admission.ts";
 import { RowRanges } from "./row-ranges.ts";
-import { ScratchBytes } from "./scratch-bytes.ts";
-
-/**
- * An emptied builder of an earlier batch on this thread: its columns probably have the capacity that the next batch
- * needs.
- */
-let spareBuilder: ChunkBuilder | undefined;
-
-/** The rows of one day. */
-interface DayRows {
-  day: number;
-  builder: ChunkBuilder;
-  /** Attribute columns by the batch's number of their key. */
-  columns: (AttributeBuilder | undefined)[];
-  /** Columns of the stamped attributes, and the dictionary code that every row gets there. */
-  stamps: readonly { column: AttributeBuilder; code: number }[];
-}
 
 /**
  * Collects rows and encodes them as one batch. Pure computation, fit for a worker thread. Bytes that it reads must be
@@ -52,39 +31,41 @@ export class BatchBuilder {
   readonly #signal: RowSignal;
   readonly #policy: AdmissionPolicy;
   readonly #timeAdmission: TimeAdmission;
-  readonly #keys = new TextTable();
-  readonly #days = new Map<number, DayRows>();
+  readonly #columns: BatchColumns;
   /** Created with the first row, so that a reader can number its own keys first. */
   #admission: RowAdmission | undefined;
-  readonly #scratch = new ScratchBytes();
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = toByteSource(new Uint8Array(0));
-  /** The day of the newest row: the next row is most likely of the same day. */
-  #newest: DayRows | undefined;
-  #rows = 0;
   /** True once a key was numbered that is too long: only then are the lengths of keys compared with the cap. */
   #hasLongKey = false;
 
-  constructor(signal: RowSignal, policy: AdmissionPolicy) {
+  /** `columns`: where the rows are collected; the fastest by default. */
+  constructor(signal: RowSignal, policy: AdmissionPolicy, columns: BatchColumns = new MemoryColumns()) {
     this.#signal = signal;
     this.#policy = policy;
+    this.#columns = columns;
     this.counts = new AdmissionCounts(policy);
     this.#timeAdmission = new TimeAdmission(policy, this.counts);
   }
 
   /** Number of distinct attribute keys so far. */
   get keyCount(): number {
-    return this.#keys.size;
+    return this.#columns.keyCount;
   }
 
-  /** Sets the bytes that ranges refer to from now on. */
-  read(bytes: Uint8Array): void {
-    this.#source = toByteSource(bytes);
+  /**
+   * Takes the bytes that ranges refer to from now on, with room for so many more behind them. Returns where they lie, to
+   * be read and written there. The first `stableBytes` must not change once a row was added that has a text there; all
+   * others may be overwritten.
+   */
+  read(bytes: Uint8Array, room = 0, stableBytes = bytes.byteLength): Buffer {
+    this.#source = this.#columns.read(bytes, room, stableBytes);
+    return this.#source.bytes;
   }
 
   /** The number of the attribute key at [from, to); -1 where it has none yet. */
   findKey(from: number, to: number): number {
-    return this.#keys.find(this.#source, from, to);
+    return this.#columns.findKey(this.#source, from, to);
   }
 
   /** The number of the attribute key at [from, to), given now where it has none yet. */
@@ -94,24 +75,40 @@ export class BatchBuilder {
 
   /** Returns whether the attribute key at [from, to) has this number. */
   isKey(key: number, from: number, to: number): boolean {
-    return this.#keys.equals(key, this.#source, from, to);
+    return this.#columns.isKey(key, this.#source, from, to);
   }
 
   /** As `findKey`, for a key that is not among the bytes. */
   findKeyText(key: string): number {
-    const to = this.#scratch.write(key, 0);
-    return this.#keys.find(this.#scratch.source, 0, to);
+    const { scratch } = this.#columns;
+    const to = scratch.write(key, 0);
+    return this.#columns.findKey(scratch.source, 0, to);
   }
 
   /** As `addKey`, for a key that is not among the bytes. */
   addKeyText(key: string): number {
-    const to = this.#scratch.write(key, 0);
-    return this.#numberKey(this.#scratch.source, 0, to);
+    const { scratch } = this.#columns;
+    const to = scratch.write(key, 0);
+    return this.#numberKey(scratch.source, 0, to);
   }
 
   /** The text of the key with this number. */
   keyText(key: number): string {
-    return this.#keys.textOf(key);
+    return this.#columns.keyText(key);
+  }
+
+  /**
+   * Reads rows of logs from JSON, which is valid UTF-8, straight into the batch, and stops at those that the caller has
+   * to read or add. Undefined where rows are not collected in WebAssembly, so that the caller has to read them all.
+   */
+  readJson(body: Uint8Array, form: JsonRowForm): JsonRows | undefined {
+    if (!(this.#columns instanceof MemoryColumns)) return undefined;
+    this.#admission ??= this.#createAdmission();
+    this.read(body);
+    const { counts } = this;
+    const stamped = Object.keys(this.#policy.stamps ?? {});
+    const rules = { ...this.#timeAdmission.bounds, policy: this.#policy, stamped, counts };
+    return new JsonRows(this.#columns, this.#source, form, rules);
   }
 
   /**
@@ -134,7 +131,7 @@ export class BatchBuilder {
     ranges.seconds = day * daySeconds + Math.floor(timeNs / 1e9);
     ranges.nanos = timeNs % 1e9;
     if (row.timeNs < 0n) ranges.seconds = -1;
-    const scratch = this.#scratch;
+    const { scratch } = this.#columns;
     let at = scratch.write(row.level, 0);
     ranges.levelTo = at;
     ranges.messageFrom = at;
@@ -152,22 +149,26 @@ export class BatchBuilder {
   }
 
   /**
-   * Encodes the rows, one part a day (more where they exceed a chunk's size caps). The builder must not be used
+   * Encodes the rows, one part a day (more where they exceed a chunk's size caps). Only `release` may be called
    * afterwards.
    */
   finish(): EncodedBatch {
-    const parts = [...this.#days.values()].flatMap(({ day, builder }) =>
-      encodeChunks(builder, { sealed: false }).map((chunk) => ({ day, chunk })),
+    const days = this.#columns.finish(this.#policy.stamps ?? {});
+    const parts = days.flatMap(({ day, sorted }) =>
+      encodeSortedRows(sorted, { sealed: false }).map((chunk) => ({ day, chunk })),
     );
-    const bytes = writeBatch(parts);
-    for (const { builder } of this.#days.values()) if (clearChunkBuilder(builder)) spareBuilder = builder;
-    this.#days.clear();
-    return { signal: this.#signal, bytes, rows: this.#rows };
+    const rows = days.reduce((sum, each) => sum + each.rows, 0);
+    return { signal: this.#signal, bytes: writeBatch(parts), rows };
+  }
+
+  /** Gives the memory of the rows to the next batch; the builder must not be used any more. */
+  release(): void {
+    this.#columns.release();
   }
 
   #numberKey(source: ByteSource, from: number, to: number): number {
     if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
-    return this.#keys.intern(source, from, to);
+    return this.#columns.addKey(source, from, to);
   }
 
   #createAdmission(): RowAdmission {
@@ -186,59 +187,9 @@ export class BatchBuilder {
       return undefined;
     }
     this.#timeAdmission.countSkew(row.seconds, row.nanos);
-    const day = Math.floor(row.seconds / daySeconds);
-    const { builder, columns, stamps } = this.#rowsOfDay(day);
-    builder.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
-    builder.arrival.push(this.#rows++);
-    builder.level.push(builder.rows, builder.level.values.intern(source, row.levelFrom, row.levelTo));
-    builder.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
-    const ownAttributes = row.sharedSet === 0 ? row.attributes : row.sharedFrom;
-    for (let i = 0; i < ownAttributes; i++) {
-      const key = row.keys[i]!;
-      const column = columns[key] ?? this.#addColumn(builder, columns, key);
-      column.push(builder.rows, column.values.intern(source, row.from[i]!, row.to[i]!));
-    }
-    for (let i = ownAttributes; i < row.attributes; i++) {
-      const key = row.keys[i]!;
-      const column = columns[key] ?? this.#addColumn(builder, columns, key);
-      if (column.sharedSet !== row.sharedSet) {
-        column.sharedCode = column.values.intern(source, row.from[i]!, row.to[i]!);
-        column.sharedSet = row.sharedSet;
-      }
-      column.push(builder.rows, column.sharedCode);
-    }
-    for (const { column, code } of stamps) column.push(builder.rows, code);
-    if (row.messageTo - row.messageFrom < originalBytes) this.#recordTruncation(builder, originalBytes);
-    builder.rows++;
+    this.#columns.addRow(row, source);
+    if (row.messageTo - row.messageFrom < originalBytes) this.#recordTruncation(originalBytes);
     return undefined;
-  }
-
-  /** The rows of a day, added where there are none yet. */
-  #rowsOfDay(day: number): DayRows {
-    if (this.#newest?.day === day) return this.#newest;
-    let found = this.#days.get(day);
-    if (found === undefined) {
-      const builder = spareBuilder ?? createChunkBuilder();
-      spareBuilder = undefined;
-      found = { day, builder, columns: [], stamps: this.#encodeStamps(builder) };
-      this.#days.set(day, found);
-    }
-    this.#newest = found;
-    return found;
-  }
-
-  #addColumn(builder: ChunkBuilder, columns: DayRows["columns"], key: number): AttributeBuilder {
-    const column = getAttributeBuilder(builder, this.#keys.textOf(key));
-    columns[key] = column;
-    return column;
-  }
-
-  #encodeStamps(builder: ChunkBuilder): DayRows["stamps"] {
-    return Object.entries(this.#policy.stamps ?? {}).map(([key, text]) => {
-      const column = getAttributeBuilder(builder, key);
-      const source = toByteSource(Buffer.from(text, "utf8"));
-      return { column, code: column.values.intern(source, 0, source.bytes.length) };
-    });
   }
 
   /** Why a row cannot be stored; undefined where it can. */
@@ -249,11 +200,11 @@ export class BatchBuilder {
     for (let i = 0; i < row.attributes; i++) {
       if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
       const key = row.keys[i]!;
-      if (this.#hasLongKey && this.#keys.lengthOf(key) > attributeKeyBytesMax) {
-        return `attribute key "${this.#keys.textOf(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
+      if (this.#hasLongKey && this.#columns.keyBytes(key) > attributeKeyBytesMax) {
+        return `attribute key "${this.#columns.keyText(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
       }
       if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {
-        return `attribute "${this.#keys.textOf(key)}" is longer than ${attributeValueBytesMax} bytes`;
+        return `attribute "${this.#columns.keyText(key)}" is longer than ${attributeValueBytesMax} bytes`;
       }
     }
     return this.#findSizeRefusal(row);
@@ -275,7 +226,7 @@ export class BatchBuilder {
     if (rowBytesMax === undefined) return messageBytesMax;
     let otherBytes = row.levelTo - row.levelFrom;
     for (let i = 0; i < row.attributes; i++) {
-      otherBytes += this.#keys.lengthOf(row.keys[i]!) + row.to[i]! - row.from[i]!;
+      otherBytes += this.#columns.keyBytes(row.keys[i]!) + row.to[i]! - row.from[i]!;
     }
     return Math.min(messageBytesMax, rowBytesMax - otherBytes);
   }
@@ -295,9 +246,9 @@ export class BatchBuilder {
     row.messageTo = to;
   }
 
-  #recordTruncation(builder: ChunkBuilder, originalBytes: number): void {
+  #recordTruncation(originalBytes: number): void {
     this.counts.truncated++;
-    getAttributeBuilder(builder, this.#truncationKey!).pushText(builder.rows, String(originalBytes));
+    this.#columns.addValue(this.addKeyText(this.#truncationKey!), String(originalBytes));
   }
 }
 
@@ -316,5 +267,7 @@ export function encodeBatch(
     const reason = batch.addLogRow(row);
     if (reason !== undefined) refused.push({ index, reason });
   }
-  return { ...batch.finish(), refused };
+  const encoded = batch.finish();
+  batch.release();
+  return { ...encoded, refused };
 }

@@ -55,7 +55,7 @@ export class SampleBatchBuilder {
   readonly #timeAdmission: TimeAdmission;
   readonly #seriesAdmission: SeriesAdmission;
   readonly #identity = new IdentityWriter();
-  readonly #scratch = new ScratchBytes();
+  readonly #scratch = new ScratchBytes((byteLength) => toByteSource(new Uint8Array(byteLength)));
   readonly #scratchSeries = new SeriesRanges();
   #source: ByteSource = toByteSource(new Uint8Array(0));
   /** The day of the newest sample: the next sample is most likely of the same day. */

@@ -1,12 +1,20 @@
 /** A growing buffer for strings that become UTF-8. */
-import { type ByteSource, toByteSource } from "../vector/text-table.ts";
+import type { ByteSource } from "../vector/text-table.ts";
 
 /** Up to this many UTF-16 units a loop is faster than a call of Buffer's encoder. */
 const shortTextUnits = 48;
+const firstBytes = 4_096;
 
 /** Holds the strings of a row as UTF-8, one after the other. */
 export class ScratchBytes {
-  source: ByteSource = toByteSource(new Uint8Array(4096));
+  source: ByteSource;
+  readonly #allocate: (byteLength: number) => ByteSource;
+
+  /** `allocate` makes room for so many bytes. */
+  constructor(allocate: (byteLength: number) => ByteSource) {
+    this.#allocate = allocate;
+    this.source = allocate(firstBytes);
+  }
 
   /** Writes text at an offset; returns the offset after it. A lone surrogate becomes U+FFFD. */
   write(text: string, at: number): number {
@@ -23,8 +31,8 @@ export class ScratchBytes {
   }
 
   #grow(byteLength: number): void {
-    const larger = new Uint8Array(Math.max(byteLength, this.source.bytes.length * 2));
-    larger.set(this.source.bytes);
-    this.source = toByteSource(larger);
+    const larger = this.#allocate(Math.max(byteLength, this.source.bytes.length * 2));
+    larger.bytes.set(this.source.bytes);
+    this.source = larger;
   }
 }

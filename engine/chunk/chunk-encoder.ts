@@ -15,9 +15,9 @@ import {
   headerValueBytesMax,
   headerValuesMax,
 } from "../limits.ts";
-import { buildMembershipFilter } from "../vector/membership-filter.ts";
+import { buildMembershipFilter, hashTexts } from "../vector/membership-filter.ts";
 import { canBeginDecimal, parseDecimal, parseIntegerBytes } from "../vector/number.ts";
-import { gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
+import { gatherText, type TextVector, textAt, textCount, toTextVector } from "../vector/text.ts";
 import {
   AttributeBuilder,
   type ChunkBuilder,
@@ -42,18 +42,23 @@ export interface EncodeOptions {
  * each. A single longer message has a chunk of its own.
  */
 export function encodeChunks(builder: ChunkBuilder, options: EncodeOptions): EncodedChunk[] {
-  const sorted = sortRows(builder);
+  return encodeSortedRows(sortRows(builder), options);
+}
+
+/** As `encodeChunks`, of rows that are in order. */
+export function encodeSortedRows(sorted: SortedRows, options: EncodeOptions): EncodedChunk[] {
+  const rows = sorted.timeNs.length;
   const chunks: EncodedChunk[] = [];
-  for (let from = 0; from < builder.rows; ) {
-    const to = findChunkEnd(sorted.message, from, builder.rows);
+  for (let from = 0; from < rows; ) {
+    const to = findChunkEnd(sorted.message, from, rows);
     chunks.push(encodeChunk(sorted, from, to, options));
     from = to;
   }
   return chunks;
 }
 
-/** All rows of a builder in order of time, ties by arrival. */
-interface SortedRows {
+/** Rows in order of time, ties by arrival. */
+export interface SortedRows {
   timeNs: Float64Array;
   arrival: Float64Array;
   message: TextVector;
@@ -65,35 +70,77 @@ interface SortedRows {
   overflow: AttributeVector | undefined;
 }
 
-function sortRows(builder: ChunkBuilder): SortedRows {
+/** Texts by key that every row gets, and no row has. */
+type Stamps = Readonly<Record<string, string>>;
+
+/** All rows of a builder. */
+export function sortRows(builder: ChunkBuilder, stamps: Stamps = {}): SortedRows {
   const timeNs = builder.timeNs.finish();
   const arrival = builder.arrival.finish();
   const order = sortByTime(timeNs, arrival);
   const positions = order === undefined ? undefined : invertOrder(order);
-  const byRows = [...builder.attributes].sort(([, a], [, b]) => b.count - a.count);
-  const columns = byRows.slice(0, attributeColumnsMax);
-  const overflow = byRows.slice(attributeColumnsMax);
+  const attributes = Array.from(builder.attributes, ([key, column]) => ({
+    key,
+    column,
+    count: column.count,
+  }));
+  const [columns, overflow] = selectColumns(attributes, stamps);
   const toDense = (attribute: AttributeBuilder) => toDenseAttribute(attribute, builder.rows, positions);
   return {
     timeNs: reorderNumbers(timeNs, order),
     arrival: reorderNumbers(arrival, order),
     message: reorderText(builder.message.finish(), order),
     level: toDense(builder.level),
-    attributes: columns.map(([key, attribute]) => [key, toDense(attribute)]),
-    overflow: overflow.length === 0 ? undefined : toDense(toOverflowAttribute(overflow)),
+    attributes: [
+      ...stampRows(stamps, builder.rows),
+      ...columns.map(({ key, column }): [string, AttributeVector] => [key, toDense(column)]),
+    ],
+    overflow: overflow.length === 0 ? undefined : toDense(toOverflowAttribute(overflow.map(toSparse))),
   };
+}
+
+function toSparse({ key, column }: { key: string; column: AttributeBuilder }): SparseAttribute {
+  const { count, rows, codes, values } = column;
+  return { key, count, rows, codes, values: values.texts() };
+}
+
+/** The attributes that get columns of their own beside the stamps, those of most rows first, and the others. */
+export function selectColumns<Attribute extends { count: number }>(
+  attributes: readonly Attribute[],
+  stamps: Stamps,
+): [columns: Attribute[], overflow: Attribute[]] {
+  const columnsMax = attributeColumnsMax - Object.keys(stamps).length;
+  const byRows = attributes.toSorted((a, b) => b.count - a.count);
+  return [byRows.slice(0, columnsMax), byRows.slice(columnsMax)];
+}
+
+/** The columns of stamps in so many rows. */
+export function stampRows(stamps: Stamps, rows: number): [string, AttributeVector][] {
+  return Object.entries(stamps).map(([key, text]) => [
+    key,
+    { values: toTextVector([text]), codes: new Int32Array(rows) },
+  ]);
+}
+
+/** An attribute of some rows: their numbers, ascending, and the code of each one's value. */
+export interface SparseAttribute {
+  key: string;
+  /** Number of rows that have it; the arrays may be longer. */
+  count: number;
+  rows: Uint32Array;
+  codes: Uint32Array;
+  values: TextVector;
 }
 
 /**
  * Combines attributes without a column of their own into one: for each row the JSON text of [key, value, key, value …].
  */
-export function toOverflowAttribute(attributes: [string, AttributeBuilder][]): AttributeBuilder {
+export function toOverflowAttribute(attributes: readonly SparseAttribute[]): AttributeBuilder {
   const pairsOf = new Map<number, string[]>();
-  for (const [key, { count, rows, codes, values }] of attributes) {
-    const texts = values.texts();
+  for (const { key, count, rows, codes, values } of attributes) {
     for (let i = 0; i < count; i++) {
       const pairs = pairsOf.get(rows[i]!) ?? [];
-      pairs.push(key, textAt(texts, codes[i]!));
+      pairs.push(key, textAt(values, codes[i]!));
       pairsOf.set(rows[i]!, pairs);
     }
   }
@@ -188,7 +235,7 @@ export function addAttribute(
   // Where the header lists every value, a filter would add nothing.
   const isSearched = column.role === "attribute" || column.role === "name";
   const filtered = options.sealed && isSearched && !("values" in statistics);
-  const filter = filtered ? buildMembershipFilter(vector.hashes) : undefined;
+  const filter = filtered ? buildMembershipFilter(vector.hashes ?? hashTexts(vector.values)) : undefined;
   add(Object.assign(column, statistics, findNumberBounds(vector.values)), encoded, filter);
 }
 
@@ -236,8 +283,10 @@ function sliceText(text: TextVector, from: number, to: number): TextVector {
 /** Rows [from, to) of an attribute, with only the values that occur in them. */
 function sliceAttribute(vector: AttributeVector, from: number, to: number): AttributeVector {
   if (from === 0 && to === vector.codes.length) return vector;
-  const codeOf = new Int32Array(vector.hashes.length).fill(-1);
-  const used = new Uint32Array(Math.min(vector.hashes.length, to - from));
+  const { hashes } = vector;
+  const valueCount = textCount(vector.values);
+  const codeOf = new Int32Array(valueCount).fill(-1);
+  const used = new Uint32Array(Math.min(valueCount, to - from));
   let count = 0;
   const codes = vector.codes.slice(from, to);
   for (let row = 0; row < codes.length; row++) {
@@ -252,7 +301,7 @@ function sliceAttribute(vector: AttributeVector, from: number, to: number): Attr
   const usedCodes = used.subarray(0, count);
   return {
     values: gatherText(vector.values, usedCodes),
-    hashes: usedCodes.map((code) => vector.hashes[code]!),
+    ...(hashes === undefined ? {} : { hashes: usedCodes.map((code) => hashes[code]!) }),
     codes,
   };
 }

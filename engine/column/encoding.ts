@@ -49,8 +49,8 @@ export type EncodingName = keyof typeof Encoding;
 /** The values of one attribute over the rows of a chunk. Every value occurs in some row. */
 export interface AttributeVector {
   values: TextVector;
-  /** The MurmurHash3 (`hashBytes`) of each value. */
-  hashes: Uint32Array;
+  /** The MurmurHash3 (`hashBytes`) of each value, where it is known already. */
+  hashes?: Uint32Array;
   /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }

@@ -219,7 +219,12 @@ function addSeriesColumns(
   const byCount = labels.list().sort(([, a], [, b]) => b.count - a.count);
   for (const [key, builder] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, builder);
   const overflow = byCount.slice(attributeColumnsMax);
-  if (overflow.length > 0) addColumn("rest", "", toOverflowAttribute(overflow));
+  if (overflow.length > 0) {
+    const sparse = overflow.map(([key, { count, rows, codes, values }]) => {
+      return { key, count, rows, codes, values: values.texts() };
+    });
+    addColumn("rest", "", toOverflowAttribute(sparse));
+  }
   return name.codes;
 }
 

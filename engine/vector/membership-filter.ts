@@ -4,6 +4,8 @@
  * sometimes accepts one that it does not.
  */
 
+import type { TextVector } from "./text.ts";
+
 /**
  * Default number of filter bits per value. With it, a filter accepts about 0.5 % of the values that it does not
  * contain.
@@ -71,6 +73,14 @@ function chooseBlock(hash: number, blocks: number): number {
 /** Makes the bits within a block independent of the high bits, which chose the block. */
 function mixHash(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) ^ 0x297a2d39;
+}
+
+/** MurmurHash3 (`hashBytes`) of each text. */
+export function hashTexts({ offsets, bytes }: TextVector): Uint32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const hashes = new Uint32Array(offsets.length - 1);
+  for (let i = 0; i < hashes.length; i++) hashes[i] = hashBytes(view, offsets[i]!, offsets[i + 1]!);
+  return hashes;
 }
 
 /** MurmurHash3 of the text's UTF-8 bytes. */

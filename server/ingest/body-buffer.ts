@@ -14,7 +14,7 @@ const hexDigits = Buffer.from("0123456789abcdef", "latin1");
 const fourHighBits = 0x80808080 | 0;
 
 export class BodyBuffer {
-  bytes: Buffer<ArrayBuffer>;
+  bytes: Buffer;
   view: DataView;
   /** Where the body ends and the scratch area begins. */
   readonly bodyEnd: number;
@@ -22,15 +22,13 @@ export class BodyBuffer {
   at: number;
   readonly #builder: Pick<BatchBuilder, "read">;
 
-  /** From now on the builder reads its texts from this buffer. */
-  constructor(body: Uint8Array, builder: Pick<BatchBuilder, "read">) {
+  /** From now on the builder reads its texts from this buffer, which lies where the builder puts it. */
+  constructor(body: Uint8Array, builder: Pick<BatchBuilder, "read"> = copies) {
     this.#builder = builder;
     this.bodyEnd = body.length;
     this.at = body.length;
-    this.bytes = Buffer.allocUnsafeSlow(body.length + roomFirst);
-    this.bytes.set(body);
-    this.view = new DataView(this.bytes.buffer);
-    builder.read(this.bytes);
+    this.bytes = builder.read(body, roomFirst, this.bodyEnd);
+    this.view = viewOf(this.bytes);
   }
 
   /** Writes a text at `at`, and moves `at` after it. A lone surrogate becomes U+FFFD. */
@@ -100,10 +98,20 @@ export class BodyBuffer {
   #reserve(byteLength: number): void {
     if (this.at + byteLength <= this.bytes.length) return;
     const room = Math.max(byteLength, (this.bytes.length - this.bodyEnd) * 2);
-    const larger = Buffer.allocUnsafeSlow(this.at + room);
-    this.bytes.copy(larger, 0, 0, this.at);
-    this.bytes = larger;
-    this.view = new DataView(larger.buffer);
-    this.#builder.read(larger);
+    this.bytes = this.#builder.read(this.bytes.subarray(0, this.at), room, this.bodyEnd);
+    this.view = viewOf(this.bytes);
   }
+}
+
+/** Puts bytes into memory of their own. */
+const copies: Pick<BatchBuilder, "read"> = {
+  read: (bytes, room = 0) => {
+    const copy = Buffer.allocUnsafeSlow(bytes.length + room);
+    copy.set(bytes);
+    return copy;
+  },
+};
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }

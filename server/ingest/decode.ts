@@ -30,6 +30,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
   const keyBefore = wantsContentKey && format === "json lines" ? contentKey(task, body) : undefined;
   const sink = formats[format](body, task);
   const batch = sink.finish();
+  sink.release();
   const { admissionCounts } = sink;
   // Without times of their own, equal bodies are different events, so they get no key.
   const isKnowable =

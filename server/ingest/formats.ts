@@ -2,6 +2,7 @@
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { readDatadogLogs, readDatadogText } from "./datadog/decode.ts";
 import type { BodyFormat, BodyTask } from "./decode-task.ts";
 import { readBulk, readSingleDocument } from "./elasticsearch/decode.ts";
@@ -24,11 +25,8 @@ import { readZipkinSpans } from "./zipkin/decode.ts";
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
-  "json lines": (body, task) => {
-    const sink = makeSink(task);
-    readJsonLines(body, sink, task.fieldNames);
-    return sink;
-  },
+  "json lines": (body, task) =>
+    fillSink(makeSink(task), (sink) => readJsonLines(body, sink, task.fieldNames)),
   "otlp logs": makeRowReader("logs", readLogsProtobuf),
   "otlp logs json": makeRowReader("logs", readLogsJson),
   "otlp traces": makeRowReader("traces", readTracesProtobuf),
@@ -67,18 +65,25 @@ function makeRowReader(
   signal: RowSignal,
   read: (body: Buffer, sink: RowSink, task: BodyTask) => void,
 ): ReadBody {
-  return (body, task) => {
-    const sink = new RowSink(signal, task);
-    read(body, sink, task);
-    return sink;
-  };
+  return (body, task) => fillSink(new RowSink(signal, task), (sink) => read(body, sink, task));
 }
 
 function makeSampleReader(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
   return (body, task) => {
     assert(task.content.signal === "metrics");
     const sink = new SampleSink(task, task.content.activeSeries);
-    read(body, sink, task);
-    return sink;
+    return fillSink(sink, () => read(body, sink, task));
   };
+}
+
+/** Reads into a sink, whose memory goes to the next body where this one is refused. Throws Refusal. */
+function fillSink<S extends Sink>(sink: S, read: (sink: S) => void): S {
+  try {
+    read(sink);
+  } catch (error) {
+    // After any other error nobody knows what the memory holds.
+    if (error instanceof Refusal) sink.release();
+    throw error;
+  }
+  return sink;
 }

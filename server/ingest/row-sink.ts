@@ -57,6 +57,11 @@ export abstract class Sink {
     return this.builder.finish();
   }
 
+  /** Gives the memory of the rows to the next body; the sink must not be used any more. */
+  release(): void {
+    // Samples lie on the JavaScript heap.
+  }
+
   /** Calls `addRow`; where it throws RowProblem, the row is refused. */
   refuseOnProblem(addRow: () => void): void {
     try {
@@ -101,6 +106,16 @@ export abstract class Sink {
     if (reason !== undefined) this.refuseLine(line, "row", reason);
   }
 
+  /** Counts the row that `addRow` adds, which returns why the row cannot be stored; where it throws RowProblem, the row is refused. */
+  refuseLineOnProblem(line: number, addRow: () => string | undefined): void {
+    try {
+      this.countLine(line, addRow());
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      this.refuseLine(line, problem.kind, problem.message);
+    }
+  }
+
   /** Records that a line or element holds no row that can be stored. */
   refuseLine(line: number, kind: RefusedKind, reason: string): void {
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
@@ -119,6 +134,10 @@ export class RowSink extends Sink {
     this.signal = signal;
     this.builder = new BatchBuilder(signal, makeAdmissionPolicy(task));
     this.flattensJson = task.flattensJson && signal === "logs";
+  }
+
+  override release(): void {
+    this.builder.release();
   }
 
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */

@@ -1,15 +1,16 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
-import type { LogFieldNames } from "../loggers/field-names.ts";
+import type { JsonRows, JsonStop } from "../../../engine/index.ts";
+import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
+import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
 import { canBeJson, toLogRow } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
-import { RowProblem } from "./json-row.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
-import { forEachRow } from "./row-splitter.ts";
+import { findStart, forEachRow, isArray } from "./row-splitter.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow } from "./span-row.ts";
 
@@ -24,27 +25,79 @@ type ReadLine = (from: number, to: number) => string | undefined;
  * Refusal.
  */
 export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: LogFieldNames): void {
-  const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
   // Rows are checked one by one only where the body as a whole is not valid UTF-8.
   const isValidBody = isUtf8(body);
+  if (sink instanceof RowSink && sink.signal === "logs" && names === undefined && isValidBody) {
+    if (readLogsFast(body, sink)) return;
+  }
+  const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
   forEachRow(body, (from, to, line) => {
     if (!isValidBody && !isUtf8(body.subarray(from, to))) {
       sink.refuseLine(line, "encoding", "not valid UTF-8");
       return;
     }
-    try {
-      sink.countLine(line, readLine(from, to));
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseLine(line, problem.kind, problem.message);
-    }
+    sink.refuseLineOnProblem(line, () => readLine(from, to));
   });
 }
 
+/**
+ * Reads log rows straight into the batch, but for those of unusual shapes. Returns false, with nothing read, where the
+ * batch cannot do that. Throws Refusal.
+ */
+function readLogsFast(body: Buffer, sink: RowSink): boolean {
+  const { builder, flattensJson, arrivalMs } = sink;
+  const form = { start: findStart(body), arrivalMs, flattensJson, loggerNames, otherSignalNames };
+  const rows = builder.readJson(body, { ...form, keysMax: ingestKeysMax, membersMax: flatKeysMax });
+  if (rows === undefined) return false;
+  const readGeneral = makeGeneralReader(sink);
+  /** Reads or adds the row at which reading stopped. */
+  const finishRow = (stop: JsonStop): string | undefined => {
+    if (stop === "staged row") {
+      const row = rows.stagedRow;
+      if (!(flattensJson && canBeJson(row, rows.bytes))) return builder.add(row);
+      return sink.addUncounted(toLogRow(row, rows.bytes, builder));
+    }
+    const { from, to } = rows.lastRow;
+    const { row, hasOwnTime } = readGeneral(body.toString("utf8", from, to));
+    const reason = sink.addUncounted(row);
+    if (!hasOwnTime) sink.untimedRows++;
+    return reason;
+  };
+  forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
+  sink.untimedRows += rows.finish();
+  return true;
+}
+
+/** Calls `onStop` with each row that is not in the batch yet, and counts the others. Throws Refusal. */
+function forEachStop(
+  body: Buffer,
+  rows: JsonRows,
+  sink: RowSink,
+  onStop: (stop: JsonStop, line: number) => void,
+): void {
+  if (isArray(body)) {
+    forEachRow(body, (from, to, line) => {
+      const stop = rows.readRow(from, to);
+      if (stop === "end") sink.countLine(line, undefined);
+      else onStop(stop, line);
+    });
+    return;
+  }
+  for (;;) {
+    const stop = rows.readLines(ingestRowsMax - sink.rows);
+    const isWhole = stop === "end" || stop === "rows";
+    sink.rows += isWhole ? rows.rowsRead : rows.rowsRead - 1;
+    if (stop === "end") return;
+    // One row more is one too many.
+    if (stop === "rows") sink.countLine(0, undefined);
+    else onStop(stop, rows.lastRow.line);
+  }
+}
+
 /** Rows of the usual shape are read by the fast reader, the others by the general one. */
-function makeRowReader(body: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
+function makeRowReader(sent: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
   const { builder } = sink;
-  builder.read(body);
+  const body = builder.read(sent);
   // Only the general reader looks fields up by names that the sender gives.
   const fastReader = names === undefined ? makeFastReader(body, sink) : undefined;
   const readGeneral = makeGeneralReader(sink, names);

@@ -19,10 +19,20 @@ const closingBrace = 0x7d;
  * JSON array does not end properly.
  */
 export function forEachRow(bytes: Buffer, onRow: OnRow): void {
-  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const start = skipBlank(bytes, hasByteOrderMark ? 3 : 0);
-  if (bytes[start] === openingBracket) forEachElement(bytes, start + 1, onRow);
-  else forEachLine(bytes, hasByteOrderMark ? 3 : 0, onRow);
+  const start = findStart(bytes);
+  const first = skipBlank(bytes, start);
+  if (bytes[first] === openingBracket) forEachElement(bytes, first + 1, onRow);
+  else forEachLine(bytes, start, onRow);
+}
+
+/** Whether the body is one JSON array, and not lines. */
+export function isArray(bytes: Buffer): boolean {
+  return bytes[skipBlank(bytes, findStart(bytes))] === openingBracket;
+}
+
+/** Where the body begins, behind a byte order mark. */
+export function findStart(bytes: Buffer): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
 /**

@@ -59,7 +59,7 @@ class ResourceReader {
   readonly #scanner: ProtoScanner;
 
   constructor(body: Uint8Array) {
-    this.#buffer = new BodyBuffer(body, { read: () => undefined });
+    this.#buffer = new BodyBuffer(body);
     this.#scanner = new ProtoScanner(this.#buffer);
   }
 

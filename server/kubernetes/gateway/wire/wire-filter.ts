@@ -60,7 +60,7 @@ class WireFilter {
 
   constructor(body: Uint8Array, signal: GatewaySignal, fields: TestedFields) {
     this.#body = body;
-    const buffer = new BodyBuffer(body, { read: () => undefined });
+    const buffer = new BodyBuffer(body);
     const scanner = new ProtoScanner(buffer);
     const attributes = new TestedAttributes(buffer, scanner, fields.attributes);
     const texts = new ExclusionFilter(fields.exclusions);

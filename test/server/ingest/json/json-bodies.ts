@@ -2,15 +2,17 @@
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { encodeBatch, type LogRow, type RowSignal } from "../../../../engine/index.ts";
+import { BatchBuilder, type LogRow, PlainColumns, type RowSignal } from "../../../../engine/index.ts";
 import { decodeBody } from "../../../../server/index.ts";
+import { makeAdmissionPolicy } from "../../../../server/ingest/admission.ts";
+import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
 import { makePlainTask } from "../decode-task.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
 /** The general reader of one row. Throws RowProblem. */
-export type ReadRow = (text: string, arrivalNs: bigint) => { row: LogRow; hasOwnTime: boolean };
+type ReadRow = (text: string, arrivalNs: bigint) => { row: LogRow; hasOwnTime: boolean };
 
 interface Expected {
   rows: LogRow[];
@@ -38,28 +40,36 @@ function expectedOf(pieces: readonly Buffer[], readRow: ReadRow): Expected {
   return expected;
 }
 
-/** Expects the batch of a body, byte for byte, and its refused rows to be those of its pieces. */
-export function checkBody(
-  body: Buffer,
-  pieces: readonly Buffer[],
-  { signal, readRow }: { signal: RowSignal; readRow: ReadRow },
-): void {
+/** How a body is read, and what decides which of its rows are admitted. */
+export interface BodyReading {
+  signal: RowSignal;
+  readRow: ReadRow;
+  admission?: BodyTask["admission"];
+}
+
+/**
+ * Expects the batch of a body, byte for byte, and its refused rows to be those of its pieces. The columns of the
+ * reference are those in TypeScript.
+ */
+export function checkBody(body: Buffer, pieces: readonly Buffer[], reading: BodyReading): void {
+  const { signal, readRow, admission } = reading;
   const { rows, lines, untimedRows, refused } = expectedOf(pieces, readRow);
-  const { refused: refusedRows, ...batch } = encodeBatch(signal, rows, { nowMs: arrivalMs });
-  const allRefused = [
-    ...refused,
-    ...refusedRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
-  ].sort((a, b) => a.line - b.line);
-  const decoded = decodeBody({
-    content: { signal },
-    format: "json lines",
+  const task = {
+    ...({ content: { signal }, format: "json lines", arrivalMs, admission } as const),
     ...makePlainTask(body),
-    arrivalMs,
-  });
+  };
+  const policy = makeAdmissionPolicy(task as BodyTask);
+  const builder = new BatchBuilder(signal, policy, new PlainColumns());
+  const refusedRows = rows.map((row, i) => ({ line: lines[i]!, reason: builder.addLogRow(row)! }));
+  const batch = builder.finish();
+  const allRefused = [...refused, ...refusedRows.filter(({ reason }) => reason !== undefined)];
+  allRefused.sort((a, b) => a.line - b.line);
+  const decoded = decodeBody(task as BodyTask);
   if (!decoded.ok) throw new Error(decoded.message);
   expect(decoded.refused).toEqual(allRefused.slice(0, 100));
   expect(decoded.batch.rows).toBe(batch.rows);
-  expect(decoded.contentKey === null).toBe(untimedRows > 0 || batch.rows === 0);
+  expect(decoded.admissionCounts).toEqual(builder.counts);
+  if (admission === undefined) expect(decoded.contentKey === null).toBe(untimedRows > 0 || batch.rows === 0);
   expect(Buffer.from(decoded.batch.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
 }
 
@@ -142,6 +152,9 @@ const keys = [
   "a.b",
   "a.b.c",
   "service.name",
+  "environment",
+  "k8s.cluster.name",
+  "attributes.environment",
   "k8s.pod.name",
   "trace_id",
   "__proto__",

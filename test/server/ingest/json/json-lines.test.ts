@@ -4,9 +4,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BatchBuilder } from "../../../../engine/index.ts";
+import { Random } from "../../../../fixtures/random.ts";
 import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
 import { LogForm } from "../../../../server/ingest/json/log-form.ts";
 import { readLogRow } from "../../../../server/ingest/json/log-row.ts";
+import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
+import { randomOf } from "../../control/random.ts";
+import { randomRules } from "../naive-rules.ts";
 import {
   anyText,
   arrivalMs,
@@ -65,6 +69,21 @@ const member = fc.oneof(
   { weight: 1, arbitrary: nested.map((value): [string, string] => ['"attributes"', value]) },
   { weight: 2, arbitrary: fc.tuple(key, nested) },
 );
+const ruleSets = [
+  shareJson([]),
+  ...Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i)))),
+];
+const admission = fc.record({
+  settings: fc.record({
+    acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),
+    acceptFutureMs: fc.constantFrom(undefined, 0, 86_400_000_000),
+    clockSkewMs: fc.constantFrom(undefined, 1_000),
+    rowBytesMax: fc.constantFrom(undefined, 40, 200),
+    cutsLargeRows: fc.boolean(),
+  }),
+  environment: fc.constantFrom(null, "a", "prod"),
+  rules: fc.constantFrom(...ruleSets),
+});
 const row = object(member, 7).map((text) => Buffer.from(text, "utf8"));
 
 describe(`the fast reader (SVC_SEED=${seed})`, () => {
@@ -77,6 +96,41 @@ describe(`the fast reader (SVC_SEED=${seed})`, () => {
       }),
       { seed, numRuns: 3_000 },
     );
+  });
+
+  test("lines give the same batch where there are rules, stamps and bounds", () => {
+    fc.assert(
+      fc.property(linesOf(row), admission, (lines, settings) => {
+        const pieces = [Buffer.from('{"message":"the first line is no array"}'), ...lines];
+        checkBody(joinBuffers(pieces, "\n"), pieces, { ...logs, admission: settings });
+      }),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  test("many rows give the same batch, whatever their days, keys and values", () => {
+    const random = new Random(seed);
+    for (let run = 0; run < 30; run++) {
+      const rows = 1 + random.below(3_000);
+      const [days, keys, values] = [1 + random.below(5), 1 + random.below(700), 1 + random.below(2_000)];
+      const pieces = Array.from({ length: rows }, () => {
+        const ms = arrivalMs - random.below(days) * 86_400_000 - random.below(5_000);
+        const attributes = Array.from({ length: random.below(9) }, () => [
+          `key${random.below(keys)}`,
+          "v".repeat(random.below(9)) + random.below(values),
+        ]);
+        const text = `message ${random.below(values)} "\u00fc"\n`.repeat(random.below(4));
+        const level = random.pick(["info", "error", ""]);
+        const json = {
+          timestamp: ms,
+          log_level: level,
+          message: text,
+          attributes: Object.fromEntries(attributes),
+        };
+        return Buffer.from(JSON.stringify(json));
+      });
+      checkBody(joinBuffers(pieces, "\n"), pieces, logs);
+    }
   });
 
   test("elements of an array give the same batch as JSON.parse", () => {

@@ -1,0 +1,46 @@
+/** Where the rows of a batch are collected: columns for each of its days. */
+
+import type { SortedRows } from "../chunk/chunk-encoder.ts";
+import type { ByteSource } from "../vector/text-table.ts";
+import type { RowRanges } from "./row-ranges.ts";
+import type { ScratchBytes } from "./scratch-bytes.ts";
+
+/** The rows of one day. */
+export interface DayRows {
+  day: number;
+  rows: number;
+  sorted: SortedRows;
+}
+
+/**
+ * Keys of attributes are numbered in the order in which they are first added. There are two implementations: in
+ * WebAssembly (`MemoryColumns`), and in TypeScript (`PlainColumns`), which the other is tested against.
+ */
+export interface BatchColumns {
+  /** Number of distinct keys so far. */
+  readonly keyCount: number;
+  /** Where the texts of a row are written that come as strings. */
+  readonly scratch: ScratchBytes;
+  /**
+   * Takes bytes that rows are read from, with room for so many more behind them; returns where they lie. The first
+   * `stableBytes` do not change once a row was added that has a text there; all others may be overwritten.
+   */
+  read(bytes: Uint8Array, room: number, stableBytes: number): ByteSource;
+  /** The number of the key at [from, to); -1 where it has none yet. */
+  findKey(source: ByteSource, from: number, to: number): number;
+  /** The number of the key at [from, to), given now where it has none yet. */
+  addKey(source: ByteSource, from: number, to: number): number;
+  /** Returns whether the key at [from, to) has this number. */
+  isKey(key: number, source: ByteSource, from: number, to: number): boolean;
+  keyText(key: number): string;
+  /** Length of a key in bytes. */
+  keyBytes(key: number): number;
+  /** Adds a row, whose ranges lie in `source`, to its day. */
+  addRow(row: RowRanges, source: ByteSource): void;
+  /** Adds an attribute to the row that was added last. */
+  addValue(key: number, text: string): void;
+  /** The rows of each day, in order of time. `stamps` are attributes that each row has, and no row brought. */
+  finish(stamps: Readonly<Record<string, string>>): DayRows[];
+  /** What `finish` returned must not be used any more, and nothing else be called. */
+  release(): void;
+}

@@ -1,0 +1,54 @@
+/**
+ * What the files of engine/kernels/assembly/batch export. Days, columns, tables and texts are given by their addresses.
+ */
+import type { Global } from "../kernels/webassembly.ts";
+
+export interface BatchKernels {
+  stagedRowAt: Global;
+  stagedKeysAt: Global;
+  stagedFromAt: Global;
+  stagedToAt: Global;
+  stagedAttributesMax: Global;
+  setStable(from: number, to: number): void;
+  textCount(table: number): number;
+  textBytes(table: number): number;
+  valueCount(column: number): number;
+  columnRows(column: number): number;
+  columnCodes(column: number): number;
+  gatherTexts(table: number, offsets: number, bytes: number): void;
+  gatherCodes(column: number, rows: number, positions: number, out: number): void;
+  beginBatch(): void;
+  keyCount(): number;
+  findKey(at: number, length: number): number;
+  addKey(at: number, length: number): number;
+  isKey(key: number, at: number, length: number): number;
+  keyAt(key: number): number;
+  keyLength(key: number): number;
+  beginDay(number: number): number;
+  continueDay(day: number): void;
+  addRow(base: number): void;
+  addValue(key: number, at: number, length: number): void;
+  dayRows(day: number): number;
+  dayTimes(day: number): number;
+  dayArrivals(day: number): number;
+  dayLevel(day: number): number;
+  dayColumns(day: number): number;
+  dayKey(day: number, i: number): number;
+  dayColumn(day: number, i: number): number;
+  dayMessageBytes(day: number): number;
+  orderByTime(day: number): number;
+  invertOrder(order: number, rows: number): number;
+  gatherMessages(day: number, order: number, offsets: number, bytes: number): void;
+  beginJson(): number;
+  addName(at: number, length: number, kind: number): void;
+  beginRows(source: number, from: number): void;
+  lastRowFrom(): number;
+  lastRowTo(): number;
+  lastLine(): number;
+  untimedRows(): number;
+  rowsSkewedBehind(): number;
+  rowsSkewedAhead(): number;
+  rowsRead(): number;
+  readRows(to: number, most: number): number;
+  readRow(from: number, to: number): number;
+}

@@ -1,0 +1,103 @@
+/** The keys of rows in JSON: what each says of a row, and which rows had it last. */
+import { growBlock, reserveZeros } from "./blocks.ts";
+import { addKey, findKey, keyCount } from "./batchrows.ts";
+import { findText, internText, newColumn } from "./texttable.ts";
+
+/** Bits of what a key says of a row: that the key is known; that the row may be in a logger's form, or of another signal. */
+const knownKey: u8 = 1;
+export const loggerKey: u8 = 2;
+export const otherSignalKey: u8 = 4;
+/** The policy has more to say of a row that has such a key. */
+export const policyKey: u8 = 8;
+
+/** Keys that say something of a row, and what each says. */
+let names: usize = 0;
+let kindsOfNames: usize = 0;
+const namesMax: u32 = 4096;
+
+/** For each key, what it says of a row that has it; 0 where that is not known yet. */
+let kinds: usize = 0;
+/** For each key, the number of the last row that had it in `attributes`, and of the last that had it beside them. */
+let lastInside: usize = 0;
+let lastBeside: usize = 0;
+/** Beside the number of a row: its value is null. */
+const isNull: u32 = 0x8000_0000;
+const firstKeys: u32 = 64;
+let keysMax: u32 = 0;
+/** Called first in each batch. */
+export function beginKeys(): void {
+  names = newColumn();
+  kindsOfNames = reserveZeros(namesMax);
+  keysMax = firstKeys;
+  kinds = reserveZeros(keysMax);
+  lastInside = reserveZeros(keysMax << 2);
+  lastBeside = reserveZeros(keysMax << 2);
+}
+
+/** Says what a key of this name says of a row: bits as above. At most 4,096 names. */
+export function addName(at: usize, length: u32, kind: u32): void {
+  const place = kindsOfNames + internText(names, at, length);
+  store<u8>(place, load<u8>(place) | <u8>kind);
+}
+
+@inline
+export function kindOf(key: u32): u32 {
+  return load<u8>(kinds + key);
+}
+
+/** Notes that a row has a key in `attributes`. False where it had it before. */
+@inline
+export function isFirstInside(key: u32, row: u32): bool {
+  const last = lastInside + ((<usize>key) << 2);
+  if ((load<u32>(last) & ~isNull) == row) return false;
+  store<u32>(last, row);
+  return true;
+}
+
+/** Notes that the value is null, which is none. */
+@inline
+export function noteNullInside(key: u32, row: u32): void {
+  store<u32>(lastInside + ((<usize>key) << 2), row | isNull);
+}
+
+/** Whether the row has a value for a key in `attributes`. */
+@inline
+export function isInside(key: u32, row: u32): bool {
+  return load<u32>(lastInside + ((<usize>key) << 2)) == row;
+}
+
+/** The same beside `attributes`. */
+@inline
+export function isFirstBeside(key: u32, row: u32): bool {
+  const last = lastBeside + ((<usize>key) << 2);
+  if (load<u32>(last) == row) return false;
+  store<u32>(last, row);
+  return true;
+}
+
+/** The number of a key; -1 where the batch has too many keys. */
+export function numberKey(at: usize, length: u32, keysOfBatchMax: f64): i32 {
+  const known = findKey(at, length);
+  if (known >= 0 && <u32>known < keysMax && load<u8>(kinds + known) != 0) return known;
+  if (known < 0 && <f64>keyCount() >= keysOfBatchMax) return -1;
+  const key = known < 0 ? addKey(at, length) : <u32>known;
+  if (key >= keysMax) growKeys(key);
+  const name = findText(names, at, length);
+  store<u8>(kinds + key, name < 0 ? knownKey : load<u8>(kindsOfNames + name) | knownKey);
+  return key;
+}
+
+function growKeys(key: u32): void {
+  const used = keysMax;
+  while (key >= keysMax) keysMax <<= 1;
+  kinds = growZeros(kinds, used, keysMax);
+  lastInside = growZeros(lastInside, used << 2, keysMax << 2);
+  lastBeside = growZeros(lastBeside, used << 2, keysMax << 2);
+}
+
+function growZeros(at: usize, used: usize, bytes: usize): usize {
+  const larger = growBlock(at, used, bytes);
+  memory.fill(larger + used, 0, bytes - used);
+  return larger;
+}
+

@@ -1,0 +1,331 @@
+/**
+ * Reads log rows from JSON lines into the columns of a batch. Rows of the usual shape are read here: an object with a
+ * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Rows of any other shape
+ * are left to the caller, as are rows for which the batch's policy may have more to say than its bounds.
+ */
+import { addRow, attributesOffset, levelFromOffset, levelToOffset, messageFromOffset, messageToOffset, nanosOffset, secondsOffset } from "./batchrows.ts";
+import { reserveBlock, stagedAttributesMax, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
+import { arrival, beginSettings, isPlainlyAdmitted, keysOfBatchMax, membersMax, setting } from "./jsonadmission.ts";
+import { beginKeys, noteNullInside, isFirstBeside, isFirstInside, isInside, kindOf, loggerKey, numberKey, otherSignalKey, policyKey } from "./jsonkeys.ts";
+import { endOfText, findPlainEnd, readScalar, readString, setRowEnd, skipBlank } from "./jsontext.ts";
+import { readMillis, readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
+import { sameBytes } from "./texttable.ts";
+
+/** What `readRows` stopped at. */
+const atEnd: i32 = 0;
+/** A row that the caller has to read. */
+const atUnusualRow: i32 = 1;
+/** A row that is staged, for the caller to admit. */
+const atStagedRow: i32 = 2;
+/** As many rows as were asked for have been read. */
+const atRowsMax: i32 = 3;
+
+const quote: u32 = 0x22;
+const comma: u32 = 0x2c;
+const colon: u32 = 0x3a;
+const openingBrace: u32 = 0x7b;
+const closingBrace: u32 = 0x7d;
+const newline: u32 = 0x0a;
+
+/** The source: rows are read from here, and ranges count from here. */
+let base: usize = 0;
+/** Where the row that is read ends. */
+let rowTo: usize = 0;
+let rowFrom: usize = 0;
+/** Where the next row begins. */
+let next: usize = 0;
+let line: u32 = 0;
+let untimed: u32 = 0;
+/** Rows that were read since the last call of `readRows`. */
+let read: u32 = 0;
+
+/** Keys as the last rows had them: the address and length of the i-th key of `attributes`, and its number. */
+const guessesMax: u32 = 256;
+let guesses: usize = 0;
+let guessCount: u32 = 0;
+
+/** Attributes beside `attributes`: key, from, to. */
+const besideMax: u32 = 1024;
+let beside: usize = 0;
+let besideCount: u32 = 0;
+
+let rowNumber: u32 = 0;
+
+/** Bits of `seen`: the fields that the row has. */
+const seenAttributes: u32 = 1;
+const seenNanos: u32 = 2;
+const seenMillis: u32 = 4;
+const seenLevel: u32 = 8;
+const seenMessage: u32 = 16;
+let seen: u32 = 0;
+let hasPolicyKey: bool = false;
+
+/** Called first in each batch. Returns where its settings are written. */
+export function beginJson(): usize {
+  beginKeys();
+  guesses = reserveBlock(guessesMax * 12);
+  beside = reserveBlock(besideMax * 12);
+  return beginSettings();
+}
+
+/** Begins to read rows at `from`, whose ranges count from `source`, into a batch that has just begun. */
+export function beginRows(source: usize, from: usize): void {
+  base = source;
+  next = from;
+  line = 0;
+  untimed = 0;
+  rowNumber = 0;
+  guessCount = 0;
+}
+
+/** The last row's place in the source, its line, and what was counted. */
+export function lastRowFrom(): u32 {
+  return <u32>(rowFrom - base);
+}
+export function lastRowTo(): u32 {
+  return <u32>(rowTo - base);
+}
+export function lastLine(): u32 {
+  return line;
+}
+export function untimedRows(): u32 {
+  return untimed;
+}
+/** Rows that the last call of `readRows` read, with the one at which it stopped. */
+export function rowsRead(): u32 {
+  return read;
+}
+
+/** Reads the lines up to `to`, at most `most` rows; tells what it stopped at. The next call goes on behind that. */
+export function readRows(to: usize, most: u32): i32 {
+  read = 0;
+  while (next < to) {
+    if (read == most) return atRowsMax;
+    rowFrom = next;
+    rowTo = findLineEnd(next, to);
+    next = rowTo + 1;
+    line++;
+    setRowEnd(rowTo);
+    if (skipBlank(rowFrom) == rowTo) continue;
+    read++;
+    const found = takeRow();
+    if (found != atEnd) return found;
+  }
+  return atEnd;
+}
+
+/** Reads the row at [from, to), and tells what it stopped at. */
+export function readRow(from: usize, to: usize): i32 {
+  rowFrom = from;
+  rowTo = to;
+  return takeRow();
+}
+
+/** Reads the row, and adds it where its batch's policy has no more to say. */
+function takeRow(): i32 {
+  rowNumber++;
+  setRowEnd(rowTo);
+  if (!stageRow()) return atUnusualRow;
+  if (hasPolicyKey || !isPlainlyAdmitted(base)) return atStagedRow;
+  addRow(base);
+  return atEnd;
+}
+
+@inline
+function findLineEnd(from: usize, to: usize): usize {
+  const lineEnd = i8x16.splat(<i8>newline);
+  for (let at = from; at < to; at += 16) {
+    const found = i8x16.bitmask(i8x16.eq(v128.load(at), lineEnd));
+    if (found == 0) continue;
+    const end = at + ctz(found);
+    return end < to ? end : to;
+  }
+  return to;
+}
+
+/** Stages the row. False where the caller has to read it. */
+function stageRow(): bool {
+  seen = 0;
+  hasPolicyKey = false;
+  besideCount = 0;
+  memory.fill(stagedRowAt, 0, 64);
+  const end = readMembers(skipBlank(rowFrom), true);
+  if (end == 0 || skipBlank(end) != rowTo) return false;
+  if (<f64>load<u32>(stagedRowAt, attributesOffset) > setting(membersMax)) return false;
+  if (!addBeside() || !isOwnForm()) return false;
+  if ((seen & (seenNanos | seenMillis)) == 0) {
+    untimed++;
+    setTime(setting(arrival), setting(arrival + 1));
+  }
+  store<f64>(stagedRowAt, timeSeconds(), secondsOffset);
+  store<f64>(stagedRowAt, timeNanos(), nanosOffset);
+  return true;
+}
+
+/** Reads the members of the row, or of its `attributes`, at `at`. Returns the address behind it, or 0. */
+function readMembers(at: usize, isRow: bool): usize {
+  if (at >= rowTo || load<u8>(at) != openingBrace) return 0;
+  let member = skipBlank(at + 1);
+  if (member < rowTo && load<u8>(member) == closingBrace) return member + 1;
+  for (let i: u32 = 0; member < rowTo; i++) {
+    if (load<u8>(member) != quote) return 0;
+    member = isRow ? readField(member + 1) : readAttribute(member + 1, i);
+    if (member == 0) return 0;
+    member = skipBlank(member);
+    if (member >= rowTo) return 0;
+    const byte = load<u8>(member);
+    if (byte == closingBrace) return member + 1;
+    if (byte != comma) return 0;
+    member = skipBlank(member + 1);
+  }
+  return 0;
+}
+
+@inline
+function isNamed(at: usize, length: u32, first: u64, second: u64, nameLength: u32): bool {
+  if (length != nameLength || load<u64>(at) != first) return false;
+  const mask: u64 = ((<u64>1) << ((<u64>(nameLength - 8)) << 3)) - 1;
+  return nameLength == 8 || (load<u64>(at, 8) & mask) == second;
+}
+
+/** Reads the member of the row whose key begins at `key`. Returns the address behind its value, or 0. */
+function readField(key: usize): usize {
+  const keyTo = findPlainEnd(key);
+  const at = findValue(keyTo);
+  if (at == 0) return 0;
+  const length = <u32>(keyTo - key);
+  // The names, eight letters a word.
+  if (isNamed(key, length, 0x6d61_7473_656d_6974, 0x70, 9)) return isFirst(seenMillis) ? readMillis(at, (seen & seenNanos) != 0) : 0;
+  if (length == 7 && (load<u64>(key) & 0x00ff_ffff_ffff_ffff) == 0x0065_6761_7373_656d) {
+    if (!isFirst(seenMessage)) return 0;
+    const end = readString(at);
+    store<u32>(stagedRowAt, <u32>(at + 1 - base), messageFromOffset);
+    store<u32>(stagedRowAt, <u32>(endOfText() - base), messageToOffset);
+    return end;
+  }
+  if (isNamed(key, length, 0x6576_656c_5f67_6f6c, 0x6c, 9)) {
+    if (!isFirst(seenLevel)) return 0;
+    const end = readString(at);
+    store<u32>(stagedRowAt, <u32>(at + 1 - base), levelFromOffset);
+    store<u32>(stagedRowAt, <u32>(endOfText() - base), levelToOffset);
+    return end;
+  }
+  if (isNamed(key, length, 0x7475_6269_7274_7461, 0x7365, 10)) {
+    return isFirst(seenAttributes) ? readMembers(at, false) : 0;
+  }
+  if (isNamed(key, length, 0x7869_6e55_656d_6974, 0x6f6e_614e, 12)) {
+    // It is finer than `timestamp`, so it wins.
+    return isFirst(seenNanos) ? readNanos(at) : 0;
+  }
+  return readBeside(key, length, at);
+}
+
+/** Notes that the row has a field. False where it had it before. */
+@inline
+function isFirst(field: u32): bool {
+  if ((seen & field) != 0) return false;
+  seen |= field;
+  return true;
+}
+
+/** Reads an attribute beside `attributes`. Returns the address behind its value, or 0. */
+function readBeside(key: usize, length: u32, at: usize): usize {
+  const number = numberKey(key, length, setting(keysOfBatchMax));
+  if (number < 0 || besideCount == besideMax || !isFirstBeside(number, rowNumber)) return 0;
+  const end = readScalar(at);
+  if (endOfText() != 0) {
+    const entry = beside + besideCount * 12;
+    store<u32>(entry, number);
+    store<u32>(entry, valueFrom(at), 4);
+    store<u32>(entry, <u32>(endOfText() - base), 8);
+    besideCount++;
+  }
+  return end;
+}
+
+/** Reads the i-th member of `attributes`. Returns the address behind its value, or 0. */
+function readAttribute(key: usize, i: u32): usize {
+  let number: i32 = -1;
+  let keyTo: usize = 0;
+  const guess = guesses + i * 12;
+  if (i < guessCount) {
+    const length = load<u32>(guess, 4);
+    // The closing quote is part of the guess.
+    if (sameBytes(load<u32>(guess), key, length + 1)) {
+      keyTo = key + length;
+      number = load<i32>(guess, 8);
+    }
+  }
+  if (number < 0) {
+    keyTo = findPlainEnd(key);
+    if (keyTo == 0) return 0;
+    number = numberKey(key, <u32>(keyTo - key), setting(keysOfBatchMax));
+    if (number < 0) return 0;
+    if (i < guessesMax && i <= guessCount) {
+      store<u32>(guess, key);
+      store<u32>(guess, <u32>(keyTo - key), 4);
+      store<i32>(guess, number, 8);
+      if (i == guessCount) guessCount++;
+    }
+  }
+  const at = findValue(keyTo);
+  if (at == 0) return 0;
+  if (!isFirstInside(number, rowNumber)) return 0;
+  const end = readScalar(at);
+  if (endOfText() != 0) return addAttribute(number, valueFrom(at), <u32>(endOfText() - base)) ? end : 0;
+  noteNullInside(number, rowNumber);
+  return end;
+}
+
+/** Where the text of the value at `at` begins, from the base. */
+@inline
+function valueFrom(at: usize): u32 {
+  return <u32>(at - base) + (load<u8>(at) == quote ? 1 : 0);
+}
+
+/** False where the row has more attributes than can be staged. */
+@inline
+function addAttribute(key: u32, from: u32, to: u32): bool {
+  const i = load<u32>(stagedRowAt, attributesOffset);
+  if (i == stagedAttributesMax) return false;
+  if ((kindOf(key) & policyKey) != 0) hasPolicyKey = true;
+  const at = (<usize>i) << 2;
+  store<u32>(stagedKeysAt + at, key);
+  store<u32>(stagedFromAt + at, from);
+  store<u32>(stagedToAt + at, to);
+  store<u32>(stagedRowAt, i + 1, attributesOffset);
+  return true;
+}
+
+/** Adds the attributes that stand beside `attributes`; where the row has a key in both, that inside wins. */
+@inline
+function addBeside(): bool {
+  for (let i: u32 = 0; i < besideCount; i++) {
+    const entry = beside + i * 12;
+    const key = load<u32>(entry);
+    if (isInside(key, rowNumber)) continue;
+    if (!addAttribute(key, load<u32>(entry, 4), load<u32>(entry, 8))) return false;
+  }
+  return true;
+}
+
+/** Whether the row is in the form that is read here, and not in a logger's, or of another signal. */
+@inline
+function isOwnForm(): bool {
+  const isOwn = (seen & (seenAttributes | seenLevel | seenNanos)) != 0;
+  for (let i: u32 = 0; i < besideCount; i++) {
+    const kind = kindOf(load<u32>(beside + i * 12));
+    if ((kind & otherSignalKey) != 0 || ((kind & loggerKey) != 0 && !isOwn)) return false;
+  }
+  return true;
+}
+
+/** The address of the value behind a key that ends at `keyTo`; 0 where there is none. */
+@inline
+function findValue(keyTo: usize): usize {
+  if (keyTo == 0) return 0;
+  const at = skipBlank(keyTo + 1);
+  if (at >= rowTo || load<u8>(at) != colon) return 0;
+  const value = skipBlank(at + 1);
+  return value < rowTo ? value : 0;
+}

@@ -1,0 +1,85 @@
+/**
+ * A memory of blocks for one piece of work in WebAssembly, such as a batch or the messages of a chunk. Blocks are taken one
+ * behind the other; all of them are gone when the next piece of work begins.
+ */
+import { randomFillSync } from "node:crypto";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
+import { createSharedMemory, instantiateKernels, type SharedMemory } from "./webassembly.ts";
+
+/** What assembly/batch/blocks.ts and texttable.ts export, for any piece of work. Texts and tables are given by their addresses. */
+interface BlockExports {
+  rewindBlocks(): void;
+  reserveBlock(bytes: number): number;
+  setHashSecrets(first: bigint, second: bigint, third: bigint): void;
+}
+
+/** Room for the tables of the kernels and a staged row. */
+const initialPages = 16;
+const pagesMax = 65_535;
+/** A memory that has grown beyond this is given back to the system after its work, as it cannot shrink. */
+const keptBytesMax = 64 * 1024 * 1024;
+/** Kernels write up to so many bytes behind texts that they gather. */
+const overwriteBytes = 16;
+
+/** The memory that the next piece of work of this thread takes. */
+let spare: BlockMemory | undefined;
+
+export class BlockMemory {
+  readonly #kernels: BlockExports;
+  readonly #memory: SharedMemory;
+
+  private constructor() {
+    this.#memory = createSharedMemory(initialPages, pagesMax);
+    this.#kernels = instantiateKernels<BlockExports>(this.#memory);
+    const secrets = new BigUint64Array(3);
+    randomFillSync(secrets);
+    this.#kernels.setHashSecrets(secrets[0]!, secrets[1]!, secrets[2]!);
+  }
+
+  /** A memory for a piece of work that begins now. */
+  static take(): BlockMemory {
+    const memory = spare ?? new BlockMemory();
+    spare = undefined;
+    memory.#kernels.rewindBlocks();
+    return memory;
+  }
+
+  /** Gives the memory to the next piece of work of this thread. What it returned must not be used any more. */
+  giveBack(): void {
+    if (this.#memory.buffer.byteLength <= keptBytesMax) spare = this;
+  }
+
+  /** Room for so many bytes, at a multiple of 16. */
+  reserve(byteLength: number): number {
+    return this.#kernels.reserveBlock(byteLength + overwriteBytes);
+  }
+
+  /** Copies bytes, and makes room for so many more behind them. Returns where they lie, with the room. */
+  place(bytes: Uint8Array, room: number): ByteSource {
+    const at = this.reserve(bytes.byteLength + room);
+    const placed = new Uint8Array(this.#memory.buffer, at, bytes.byteLength + room);
+    placed.set(bytes);
+    return toByteSource(placed);
+  }
+
+  uint8(at: number, length: number): Uint8Array {
+    return new Uint8Array(this.#memory.buffer, at, length);
+  }
+
+  uint32(at: number, length: number): Uint32Array {
+    return new Uint32Array(this.#memory.buffer, at, length);
+  }
+
+  int32(at: number, length: number): Int32Array {
+    return new Int32Array(this.#memory.buffer, at, length);
+  }
+
+  float64(at: number, length: number): Float64Array {
+    return new Float64Array(this.#memory.buffer, at, length);
+  }
+
+  /** The kernels that work in this memory. The caller names the type of their exports, which is not checked. */
+  kernels<Exports>(): Exports {
+    return this.#kernels as unknown as Exports;
+  }
+}
