@@ -224,11 +224,12 @@ async function examineAtRest(
 
 /**
  * LMDB maps the file that it commits to, whose pages are checked before. Where it is cut short during the commit, the
- * kernel ends the process; where a page is overwritten then, LMDB does.
+ * kernel ends the process: pages behind the end cannot be read, and the rest of the last page reads as zeros, which are
+ * no addresses. Where a page is overwritten then, LMDB ends it.
  */
 function isDamagedInCommit({ svc }: ServerProcess, faults: readonly string[], problem: string): boolean {
   const isFault = (what: RegExp) => faults.some((fault) => what.test(fault));
-  if (svc.child.signalCode === "SIGBUS") return isFault(/data\.mdb: (?:emptied|cut)/);
+  if (["SIGBUS", "SIGSEGV"].includes(svc.child.signalCode ?? "")) return isFault(/data\.mdb: (?:emptied|cut)/);
   return isFault(/data\.mdb: /) && /SIGABRT: \S*mdb\.c:\d+: Assertion/.test(problem);
 }
 
