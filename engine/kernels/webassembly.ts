@@ -14,6 +14,7 @@ export interface Global {
 type Module = object;
 
 interface WebAssemblyApi {
+  RuntimeError: new () => Error;
   Memory: new (descriptor: { initial: number; maximum: number; shared: true }) => SharedMemory;
   Module: new (bytes: Uint8Array) => Module;
   Instance: new (module: Module, imports: { env: { memory: SharedMemory } }) => { readonly exports: object };
@@ -25,6 +26,11 @@ export const wasmPageBytes = 65_536;
 
 export function createSharedMemory(initialPages: number, pagesMax: number): SharedMemory {
   return new api.Memory({ initial: initialPages, maximum: pagesMax, shared: true });
+}
+
+/** Whether an error is that of a kernel that could not go on, mostly for lack of memory. */
+export function isTrap(error: unknown): boolean {
+  return error instanceof api.RuntimeError;
 }
 
 /** Compiled once per thread. */

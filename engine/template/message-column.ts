@@ -13,6 +13,7 @@ import type { SlotValues } from "./slot-encoding.ts";
 import { slotByte, type TokenizedMessages, tokenizeMessages } from "./tokenizer.ts";
 import {
   type EncodedGroup,
+  type EncodedVariables,
   groupOf,
   type RepeatableAttribute,
   sharedText,
@@ -21,9 +22,12 @@ import {
   VariableWriter,
   variableGroups,
 } from "./variable-columns.ts";
+import { encodeVariablesInKernel } from "./variables-kernel.ts";
 
 /** With fewer rows per template on average, plain text is as small and faster. */
 const rowsPerTemplateMin = 4;
+/** For fewer messages, copying them to the kernel's memory costs more than it saves. */
+const kernelRowsMin = 64;
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
 export interface TemplateOrder {
@@ -198,6 +202,33 @@ export function encodeMessages(
   const tokenized = tokenizeMessages(text);
   const { templates, rows } = tokenized;
   if (templates.length * rowsPerTemplateMin > rows) return undefined;
+  const offsets = new Uint32Array(templates.length + 1);
+  for (const [code, template] of templates.entries()) offsets[code + 1] = offsets[code]! + template.length;
+  const bytes = Buffer.concat(templates);
+  const inKernel =
+    rows < kernelRowsMin ? undefined : encodeVariablesInKernel(tokenized, bytes, offsets, attributes);
+  const { kinds, classes, groups, filter } = inKernel ?? encodeVariables(tokenized, attributes);
+  const codes = narrowCodes(tokenized.codes, templates.length);
+  const buffers = [
+    bytesOf(offsets),
+    bytes,
+    splitByteStreams(bytesOf(codes), codes.BYTES_PER_ELEMENT),
+    kinds,
+    classes,
+  ];
+  return {
+    templates: { width: codes.BYTES_PER_ELEMENT, hasValidity: false, rows, buffers },
+    groups,
+    filter,
+  };
+}
+
+/** Encodes the variables in TypeScript: for few messages, and as the reference that the kernel is tested against. */
+export function encodeVariables(
+  tokenized: TokenizedMessages,
+  attributes: readonly RepeatableAttribute[],
+): EncodedVariables {
+  const { templates } = tokenized;
   const order = orderByTemplate(tokenized.codes, templates.length);
   const templateNgrams = new NgramFilterBuilder(NgramLength.words);
   const messageNgrams = new NgramFilterBuilder(NgramLength.messages);
@@ -218,19 +249,11 @@ export function encodeMessages(
       classes.push(written.classes);
     }
   }
-  const codes = narrowCodes(tokenized.codes, templates.length);
-  const offsets = new Uint32Array(templates.length + 1);
-  for (const [code, template] of templates.entries()) offsets[code + 1] = offsets[code]! + template.length;
-  const buffers = [
-    bytesOf(offsets),
-    Buffer.concat(templates),
-    splitByteStreams(bytesOf(codes), codes.BYTES_PER_ELEMENT),
-    Uint8Array.from(kinds),
-    Uint8Array.from(classes),
-  ];
+  const groups = writer.finish();
   return {
-    templates: { width: codes.BYTES_PER_ELEMENT, hasValidity: false, rows, buffers },
-    groups: writer.finish(),
+    kinds: Uint8Array.from(kinds),
+    classes: Uint8Array.from(classes),
+    groups,
     filter: messageNgrams.bits,
   };
 }

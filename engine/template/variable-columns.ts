@@ -236,6 +236,16 @@ export class VariableWriter {
   }
 }
 
+/** The variables of a chunk's messages. */
+export interface EncodedVariables {
+  /** The kind and the classes of each slot. */
+  kinds: Uint8Array;
+  classes: Uint8Array;
+  groups: EncodedGroup[];
+  /** N-gram filter of all messages. */
+  filter: Uint8Array;
+}
+
 export interface EncodedGroup {
   name: (typeof variableGroups)[number];
   payload: Omit<Payload, "encoding">;
