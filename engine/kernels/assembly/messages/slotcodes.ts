@@ -12,10 +12,10 @@ const kindText: u32 = 6;
 
 export const digitClass: u32 = 1;
 export const lowerHexClass: u32 = 2;
-const lowerClass: u32 = 4;
-const upperClass: u32 = 8;
+export const lowerClass: u32 = 4;
+export const upperClass: u32 = 8;
 export const markClass: u32 = 16;
-const otherClass: u32 = 32;
+export const otherClass: u32 = 32;
 
 const exactDigits: u32 = 15;
 const dictionaryMax: u32 = 255;
@@ -23,9 +23,9 @@ const encodedValuesMin: u32 = 32;
 const longLength: u32 = 255;
 const tableLength: u32 = 1024;
 
-/** The values of the slot: where each begins, and where it ends. */
-let starts: usize = 0;
-let ends: usize = 0;
+/** The values of the slot: the bytes of all of them, one behind the other, and where each begins and the last ends. */
+let bytes: usize = 0;
+let offsets: usize = 0;
 let count: u32 = 0;
 /** Room for a number, or a code, for each value. */
 let numbers: usize = 0;
@@ -33,29 +33,15 @@ let codes: usize = 0;
 /** The codes + 1 of a dictionary by the hash of the value, and the first value of each code. */
 let table: usize = 0;
 let firsts: usize = 0;
-/** The class of each byte. */
-let classOf: usize = 0;
 let shape: usize = 0;
 
 /** Called first for each chunk, whose slots have at most `rows` values. */
 export function beginSlots(rows: u32): void {
-  starts = reserveBlock((<usize>rows) << 2);
-  ends = reserveBlock((<usize>rows) << 2);
   numbers = reserveBlock((<usize>rows) << 3);
   codes = reserveBlock(rows);
   table = reserveBlock(tableLength << 1);
   firsts = reserveBlock(dictionaryMax << 2);
   shape = reserveBlock(64);
-  classOf = reserveBlock(256);
-  for (let byte: u32 = 0; byte < 256; byte++) store<u8>(classOf + byte, classOfByte(byte));
-}
-
-function classOfByte(byte: u32): u32 {
-  if (byte - 0x30 < 10) return digitClass;
-  if (byte - 0x61 < 6) return lowerHexClass;
-  if (byte - 0x61 < 26) return lowerClass;
-  if (byte - 0x41 < 26) return upperClass;
-  return byte == 0x2d || byte == 0x2e || byte == 0x5f ? markClass : otherClass;
 }
 
 @inline
@@ -64,37 +50,18 @@ export function valueCount(): u32 {
 }
 @inline
 export function valueAt(i: u32): usize {
-  return load<u32>(starts + ((<usize>i) << 2));
+  return bytes + load<u32>(offsets + ((<usize>i) << 2));
 }
 @inline
 export function valueEnd(i: u32): usize {
-  return load<u32>(ends + ((<usize>i) << 2));
+  return bytes + load<u32>(offsets + ((<usize>i) << 2), 4);
 }
 
-/**
- * Takes the values of the `slot`-th variable of `rows` rows; `firsts` has each row's first variable, `from` and `to` the
- * places of all variables, from `bytes`. Returns the classes of their characters.
- */
-export function takeValues(
-  rows: usize,
-  rowCount: u32,
-  slot: u32,
-  firstVariables: usize,
-  from: usize,
-  to: usize,
-  bytes: usize,
-): u32 {
-  count = rowCount;
-  let classes: u32 = 0;
-  for (let i: usize = 0; i < (<usize>rowCount) << 2; i += 4) {
-    const variable = (<usize>(load<u32>(firstVariables + ((<usize>load<u32>(rows + i)) << 2)) + slot)) << 2;
-    const start = bytes + load<u32>(from + variable);
-    const end = bytes + load<u32>(to + variable);
-    store<u32>(starts + i, start);
-    store<u32>(ends + i, end);
-    for (let at = start; at < end; at++) classes |= load<u8>(classOf + load<u8>(at));
-  }
-  return classes;
+/** Takes the values of a slot. */
+export function takeValues(valueBytes: usize, valueOffsets: usize, values: u32): void {
+  bytes = valueBytes;
+  offsets = valueOffsets;
+  count = values;
 }
 
 /** Writes the values, and returns the kind of their encoding. */

@@ -20,11 +20,11 @@ import {
   kindDictionary,
   lowerHexClass,
   markClass,
-  takeValues,
   valueAt,
   valueCount,
   valueEnd,
 } from "./slotcodes.ts";
+import { firstSlot, gatherSlots, takeSlot } from "./slots.ts";
 
 const slotByte: u32 = 0xff;
 const kindAttribute: u32 = 7;
@@ -101,19 +101,26 @@ export function encodeVariables(
   }
   const rowStarts = reserveZeros((<usize>templates + 1) << 2);
   const ordered = orderByTemplate(codes, rows, templates, rowStarts);
+  gatherSlots(slotsBefore(templates, offsets, texts), templates, codes, rows, firstVariables, starts, ends, bytes);
   for (let template: u32 = 0; template < templates; template++) {
-    const place = (<usize>template) << 2;
-    const to = texts + load<u32>(offsets + place, 4);
-    const first = load<u32>(rowStarts + place);
-    const count = load<u32>(rowStarts + place, 4) - first;
-    let slot: u32 = 0;
-    for (let at = texts + load<u32>(offsets + place); at < to; at++) {
-      if (load<u8>(at) != slotByte) continue;
-      const rowsOfTemplate = ordered + ((<usize>first) << 2);
-      addSlot(takeValues(rowsOfTemplate, count, slot++, firstVariables, starts, ends, bytes), rowsOfTemplate);
-    }
+    const rowsOfTemplate = ordered + ((<usize>load<u32>(rowStarts + ((<usize>template) << 2))) << 2);
+    const end = firstSlot(template + 1);
+    for (let slot = firstSlot(template); slot < end; slot++) addSlot(takeSlot(slot), rowsOfTemplate);
   }
   if (load<u32>(groupAt(hexGroup), slotsOffset) > 0) addHexFourgrams(messageNgrams);
+}
+
+/** The number of slots before each template, and of all. */
+function slotsBefore(templates: u32, offsets: usize, texts: usize): usize {
+  const before = reserveBlock((<usize>templates + 1) << 2);
+  let slots: u32 = 0;
+  store<u32>(before, 0);
+  for (let place: usize = 0; place < (<usize>templates) << 2; place += 4) {
+    const to = texts + load<u32>(offsets + place, 4);
+    for (let at = texts + load<u32>(offsets + place); at < to; at++) if (load<u8>(at) == slotByte) slots++;
+    store<u32>(before + place, slots, 4);
+  }
+  return before;
 }
 
 @inline
