@@ -1,6 +1,6 @@
 /** The keys of rows in JSON: what each says of a row, and which rows had it last. */
-import { growBlock, reserveZeros } from "./blocks.ts";
-import { addKey, findKey, keyCount } from "./batchrows.ts";
+import { growBlock, reserveBlock, reserveZeros } from "./blocks.ts";
+import { addKey, findKey, keyAt, keyCount, keyLength } from "./batchrows.ts";
 import { findText, internText, newColumn } from "./texttable.ts";
 
 /** Bits of what a key says of a row: that the key is known; that the row may be in a logger's form, or of another signal. */
@@ -24,8 +24,24 @@ let lastBeside: usize = 0;
 const isNull: u32 = 0x8000_0000;
 const firstKeys: u32 = 64;
 let keysMax: u32 = 0;
+/**
+ * For each key, and before them for the beginning of a row, the key that came next the last time: its address, its length,
+ * its number, and the key of the object that it is in. The address is 0 where there was none yet.
+ */
+let guesses: usize = 0;
+export const guessLengthOffset: usize = 4;
+export const guessKeyOffset: usize = 8;
+export const guessParentOffset: usize = 12;
+const guessShift: usize = 4;
+
+/** Where the name of a member of an object is put together. */
+let nameAt: usize = 0;
+const nameBytesMax: u32 = 4096;
+
 /** Called first in each batch. */
 export function beginKeys(): void {
+  guesses = reserveZeros((<usize>firstKeys + 1) << guessShift);
+  nameAt = reserveBlock(nameBytesMax);
   names = newColumn();
   kindsOfNames = reserveZeros(namesMax);
   keysMax = firstKeys;
@@ -87,12 +103,40 @@ export function numberKey(at: usize, length: u32, keysOfBatchMax: f64): i32 {
   return key;
 }
 
+/** The number of a member of an object: its name is that of the object's key, a dot, and its own. As `numberKey`. */
+export function numberMember(parent: i32, at: usize, length: u32, keysOfBatchMax: f64): i32 {
+  const before: u32 = parent < 0 ? 0 : keyLength(parent);
+  // An object without a name adds nothing to the names of its members.
+  if (before == 0) return numberKey(at, length, keysOfBatchMax);
+  if (before + 1 + length > nameBytesMax) return -1;
+  memory.copy(nameAt, keyAt(parent), before);
+  store<u8>(nameAt + before, 0x2e);
+  memory.copy(nameAt + before + 1, at, length);
+  return numberKey(nameAt, before + 1 + length, keysOfBatchMax);
+}
+
+/** The guess for the key that comes after another: its number plus 1, or 0. */
+@inline
+export function guessAfter(last: u32): usize {
+  return guesses + ((<usize>last) << guessShift);
+}
+
+export function setGuess(last: u32, at: usize, length: u32, key: u32, parent: i32): void {
+  const guess = guessAfter(last);
+  store<u32>(guess, at);
+  store<u32>(guess, length, guessLengthOffset);
+  store<u32>(guess, key, guessKeyOffset);
+  store<i32>(guess, parent, guessParentOffset);
+}
+
 function growKeys(key: u32): void {
   const used = keysMax;
   while (key >= keysMax) keysMax <<= 1;
   kinds = growZeros(kinds, used, keysMax);
   lastInside = growZeros(lastInside, used << 2, keysMax << 2);
   lastBeside = growZeros(lastBeside, used << 2, keysMax << 2);
+  const guessed = (<usize>used + 1) << guessShift;
+  guesses = growZeros(guesses, guessed, (<usize>keysMax + 1) << guessShift);
 }
 
 function growZeros(at: usize, used: usize, bytes: usize): usize {

@@ -3,11 +3,47 @@
  * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Rows of any other shape
  * are left to the caller, as are rows for which the batch's policy may have more to say than its bounds.
  */
-import { addRow, attributesOffset, levelFromOffset, levelToOffset, messageFromOffset, messageToOffset, nanosOffset, secondsOffset } from "./batchrows.ts";
+import {
+  addRow,
+  attributesOffset,
+  keyLength,
+  levelFromOffset,
+  levelToOffset,
+  messageFromOffset,
+  messageToOffset,
+  nanosOffset,
+  secondsOffset,
+} from "./batchrows.ts";
 import { reserveBlock, stagedAttributesMax, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
 import { arrival, beginSettings, isPlainlyAdmitted, keysOfBatchMax, membersMax, setting } from "./jsonadmission.ts";
-import { beginKeys, noteNullInside, isFirstBeside, isFirstInside, isInside, kindOf, loggerKey, numberKey, otherSignalKey, policyKey } from "./jsonkeys.ts";
-import { endOfText, findPlainEnd, readScalar, readString, setRowEnd, skipBlank } from "./jsontext.ts";
+import {
+  beginKeys,
+  guessAfter,
+  guessKeyOffset,
+  guessLengthOffset,
+  guessParentOffset,
+  isFirstBeside,
+  isFirstInside,
+  isInside,
+  kindOf,
+  loggerKey,
+  noteNullInside,
+  numberKey,
+  numberMember,
+  otherSignalKey,
+  policyKey,
+  setGuess,
+} from "./jsonkeys.ts";
+import { readList } from "./jsonlists.ts";
+import {
+  endOfText,
+  findPlainEnd,
+  readScalar,
+  readString,
+  setRowEnd,
+  setTextEnd,
+  skipBlank,
+} from "./jsontext.ts";
 import { readMillis, readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
 import { sameBytes } from "./texttable.ts";
 
@@ -23,9 +59,14 @@ const atRowsMax: i32 = 3;
 const quote: u32 = 0x22;
 const comma: u32 = 0x2c;
 const colon: u32 = 0x3a;
+const openingBracket: u32 = 0x5b;
 const openingBrace: u32 = 0x7b;
 const closingBrace: u32 = 0x7d;
 const newline: u32 = 0x0a;
+
+/** Objects in more objects are left to the caller, and those with longer names. */
+const depthMax: u32 = 16;
+const objectNameBytesMax: u32 = 1024;
 
 /** The source: rows are read from here, and ranges count from here. */
 let base: usize = 0;
@@ -39,10 +80,10 @@ let untimed: u32 = 0;
 /** Rows that were read since the last call of `readRows`. */
 let read: u32 = 0;
 
-/** Keys as the last rows had them: the address and length of the i-th key of `attributes`, and its number. */
-const guessesMax: u32 = 256;
-let guesses: usize = 0;
-let guessCount: u32 = 0;
+/** The number of the key that was read last, plus 1; 0 at the beginning of a row. */
+let lastKey: u32 = 0;
+/** Bits of what the keys at the top level say of the row. */
+let kindsOfRow: u32 = 0;
 
 /** Attributes beside `attributes`: key, from, to. */
 const besideMax: u32 = 1024;
@@ -63,7 +104,6 @@ let hasPolicyKey: bool = false;
 /** Called first in each batch. Returns where its settings are written. */
 export function beginJson(): usize {
   beginKeys();
-  guesses = reserveBlock(guessesMax * 12);
   beside = reserveBlock(besideMax * 12);
   return beginSettings();
 }
@@ -75,7 +115,6 @@ export function beginRows(source: usize, from: usize): void {
   line = 0;
   untimed = 0;
   rowNumber = 0;
-  guessCount = 0;
 }
 
 /** The last row's place in the source, its line, and what was counted. */
@@ -148,11 +187,12 @@ function stageRow(): bool {
   seen = 0;
   hasPolicyKey = false;
   besideCount = 0;
+  lastKey = 0;
+  kindsOfRow = 0;
   memory.fill(stagedRowAt, 0, 64);
-  const end = readMembers(skipBlank(rowFrom), true);
-  if (end == 0 || skipBlank(end) != rowTo) return false;
+  const end = readMembers(skipBlank(rowFrom), topLevel, 0);
+  if (end == 0 || skipBlank(end) != rowTo || !isOwnForm() || !addBeside()) return false;
   if (<f64>load<u32>(stagedRowAt, attributesOffset) > setting(membersMax)) return false;
-  if (!addBeside() || !isOwnForm()) return false;
   if ((seen & (seenNanos | seenMillis)) == 0) {
     untimed++;
     setTime(setting(arrival), setting(arrival + 1));
@@ -162,14 +202,21 @@ function stageRow(): bool {
   return true;
 }
 
-/** Reads the members of the row, or of its `attributes`, at `at`. Returns the address behind it, or 0. */
-function readMembers(at: usize, isRow: bool): usize {
+/** Whose members are read: those of the row, of its `attributes`, or of an object in these (its key's number). */
+const topLevel: i32 = -2;
+const ofAttributes: i32 = -1;
+
+/**
+ * Reads the members of the object at `at`. Returns the address behind it, or 0. `depth`: the objects around it, without
+ * the row.
+ */
+function readMembers(at: usize, parent: i32, depth: u32): usize {
   if (at >= rowTo || load<u8>(at) != openingBrace) return 0;
   let member = skipBlank(at + 1);
   if (member < rowTo && load<u8>(member) == closingBrace) return member + 1;
-  for (let i: u32 = 0; member < rowTo; i++) {
+  while (member < rowTo) {
     if (load<u8>(member) != quote) return 0;
-    member = isRow ? readField(member + 1) : readAttribute(member + 1, i);
+    member = parent == topLevel ? readField(member + 1) : readAttribute(member + 1, parent, depth);
     if (member == 0) return 0;
     member = skipBlank(member);
     if (member >= rowTo) return 0;
@@ -211,13 +258,20 @@ function readField(key: usize): usize {
     return end;
   }
   if (isNamed(key, length, 0x7475_6269_7274_7461, 0x7365, 10)) {
-    return isFirst(seenAttributes) ? readMembers(at, false) : 0;
+    return isFirst(seenAttributes) ? readMembers(at, ofAttributes, 1) : 0;
   }
   if (isNamed(key, length, 0x7869_6e55_656d_6974, 0x6f6e_614e, 12)) {
     // It is finer than `timestamp`, so it wins.
     return isFirst(seenNanos) ? readNanos(at) : 0;
   }
-  return readBeside(key, length, at);
+  const number = numberKey(key, length, setting(keysOfBatchMax));
+  if (number < 0) return 0;
+  kindsOfRow |= kindOf(number);
+  lastKey = number + 1;
+  isBeside = true;
+  const end = takeValue(number, at, 1);
+  isBeside = false;
+  return end;
 }
 
 /** Notes that the row has a field. False where it had it before. */
@@ -228,53 +282,67 @@ function isFirst(field: u32): bool {
   return true;
 }
 
-/** Reads an attribute beside `attributes`. Returns the address behind its value, or 0. */
-function readBeside(key: usize, length: u32, at: usize): usize {
-  const number = numberKey(key, length, setting(keysOfBatchMax));
-  if (number < 0 || besideCount == besideMax || !isFirstBeside(number, rowNumber)) return 0;
-  const end = readScalar(at);
-  if (endOfText() != 0) {
-    const entry = beside + besideCount * 12;
-    store<u32>(entry, number);
-    store<u32>(entry, valueFrom(at), 4);
-    store<u32>(entry, <u32>(endOfText() - base), 8);
-    besideCount++;
-  }
-  return end;
-}
+/** Whether what is read stands beside `attributes`. */
+let isBeside: bool = false;
 
-/** Reads the i-th member of `attributes`. Returns the address behind its value, or 0. */
-function readAttribute(key: usize, i: u32): usize {
-  let number: i32 = -1;
-  let keyTo: usize = 0;
-  const guess = guesses + i * 12;
-  if (i < guessCount) {
-    const length = load<u32>(guess, 4);
-    // The closing quote is part of the guess.
-    if (sameBytes(load<u32>(guess), key, length + 1)) {
-      keyTo = key + length;
-      number = load<i32>(guess, 8);
-    }
-  }
-  if (number < 0) {
+/** Reads an attribute whose key begins at `key`. Returns the address behind its value, or 0. */
+function readAttribute(key: usize, parent: i32, depth: u32): usize {
+  const guess = guessAfter(lastKey);
+  const length = load<u32>(guess, guessLengthOffset);
+  let keyTo = key + length;
+  let number = load<i32>(guess, guessKeyOffset);
+  // The closing quote is part of the guess. No key is guessed where its address is 0.
+  const isRight =
+    load<u32>(guess) != 0 &&
+    load<i32>(guess, guessParentOffset) == parent &&
+    sameBytes(load<u32>(guess), key, length + 1);
+  if (!isRight) {
     keyTo = findPlainEnd(key);
     if (keyTo == 0) return 0;
-    number = numberKey(key, <u32>(keyTo - key), setting(keysOfBatchMax));
+    const last = lastKey;
+    number = numberMember(parent, key, <u32>(keyTo - key), setting(keysOfBatchMax));
     if (number < 0) return 0;
-    if (i < guessesMax && i <= guessCount) {
-      store<u32>(guess, key);
-      store<u32>(guess, <u32>(keyTo - key), 4);
-      store<i32>(guess, number, 8);
-      if (i == guessCount) guessCount++;
-    }
+    setGuess(last, key, <u32>(keyTo - key), number, parent);
   }
+  lastKey = number + 1;
   const at = findValue(keyTo);
-  if (at == 0) return 0;
-  if (!isFirstInside(number, rowNumber)) return 0;
-  const end = readScalar(at);
-  if (endOfText() != 0) return addAttribute(number, valueFrom(at), <u32>(endOfText() - base)) ? end : 0;
-  noteNullInside(number, rowNumber);
-  return end;
+  return at == 0 ? 0 : takeValue(number, at, depth);
+}
+
+/** Reads the value of a key: one attribute, or those of an object. Returns the address behind it, or 0. */
+function takeValue(key: u32, at: usize, depth: u32): usize {
+  if (isBeside ? !isFirstBeside(key, rowNumber) : !isFirstInside(key, rowNumber)) return 0;
+  const first = load<u8>(at);
+  if (first == openingBrace) {
+    if (!isBeside) noteNullInside(key, rowNumber);
+    return depth < depthMax && keyLength(key) <= objectNameBytesMax ? readMembers(at, key, depth + 1) : 0;
+  }
+  let end: usize;
+  if (first == openingBracket) {
+    end = readList(at, 0);
+    setTextEnd(end);
+  } else end = readScalar(at);
+  if (end == 0) return 0;
+  if (endOfText() == 0) {
+    if (!isBeside) noteNullInside(key, rowNumber);
+    return end;
+  }
+  const isTaken = isBeside
+    ? setBeside(key, valueFrom(at), <u32>(endOfText() - base))
+    : addAttribute(key, valueFrom(at), <u32>(endOfText() - base));
+  return isTaken ? end : 0;
+}
+
+/** Notes an attribute beside `attributes`. False where there are too many. */
+@inline
+function setBeside(key: u32, from: u32, to: u32): bool {
+  if (besideCount == besideMax) return false;
+  const entry = beside + besideCount * 12;
+  store<u32>(entry, key);
+  store<u32>(entry, from, 4);
+  store<u32>(entry, to, 8);
+  besideCount++;
+  return true;
 }
 
 /** Where the text of the value at `at` begins, from the base. */
@@ -313,11 +381,7 @@ function addBeside(): bool {
 @inline
 function isOwnForm(): bool {
   const isOwn = (seen & (seenAttributes | seenLevel | seenNanos)) != 0;
-  for (let i: u32 = 0; i < besideCount; i++) {
-    const kind = kindOf(load<u32>(beside + i * 12));
-    if ((kind & otherSignalKey) != 0 || ((kind & loggerKey) != 0 && !isOwn)) return false;
-  }
-  return true;
+  return (kindsOfRow & otherSignalKey) == 0 && ((kindsOfRow & loggerKey) == 0 || isOwn);
 }
 
 /** The address of the value behind a key that ends at `keyTo`; 0 where there is none. */

@@ -4,10 +4,15 @@ const quote: u32 = 0x22;
 const backslash: u32 = 0x5c;
 const minus: u32 = 0x2d;
 const zero: u32 = 0x30;
+const point: u32 = 0x2e;
 const letterU: u32 = 0x75;
 
-/** Integers of more digits may not be exact in a JavaScript number. */
+/** Decimals of more digits may be printed otherwise than they were sent. */
 const exactDigits: u32 = 15;
+/** Integers keep all of their digits; longer ones are left to the caller. */
+const integerDigitsMax: u32 = 300;
+/** JavaScript prints numbers with more zeros than this behind "0." with an exponent. */
+const leadingZerosMax: u32 = 5;
 
 /** Where the row that is read ends. */
 let rowTo: usize = 0;
@@ -18,6 +23,17 @@ let textTo: usize = 0;
 @inline
 export function setRowEnd(to: usize): void {
   rowTo = to;
+}
+
+@inline
+export function rowEnd(): usize {
+  return rowTo;
+}
+
+/** Says that the value that was read last is the text up to `to`. */
+@inline
+export function setTextEnd(to: usize): void {
+  textTo = to;
 }
 
 @inline
@@ -47,8 +63,7 @@ export function readScalar(at: usize): usize {
   return textTo;
 }
 
-/** Reads a boolean, or an integer in the form in which JavaScript prints it. */
-@inline
+/** Reads a boolean, or a number in the form in which JavaScript prints it. */
 function readLiteral(at: usize, word: u32): usize {
   if (word == 0x6575_7274) return at + 4;
   if (word == 0x736c_6166 && load<u8>(at, 4) == 0x65) return at + 5;
@@ -56,8 +71,22 @@ function readLiteral(at: usize, word: u32): usize {
   const from = isNegative ? at + 1 : at;
   const end = digitsEnd(from);
   const count = <u32>(end - from);
-  if (count == 0 || count > exactDigits) return 0;
-  return load<u8>(from) != zero || (count == 1 && !isNegative) ? end : 0;
+  if (count == 0 || count > integerDigitsMax) return 0;
+  const isZero = load<u8>(from) == zero;
+  if (isZero && count > 1) return 0;
+  if (end < rowTo && load<u8>(end) == point) return readFraction(end + 1, count, isZero);
+  return isZero && isNegative ? 0 : end;
+}
+
+/** Reads the digits behind the point of a decimal with so many digits before it; `isZero`: they are a zero. */
+@inline
+function readFraction(from: usize, before: u32, isZero: bool): usize {
+  const end = digitsEnd(from);
+  if (end == from || before + <u32>(end - from) > exactDigits || load<u8>(end - 1) == zero) return 0;
+  if (!isZero) return end;
+  let at = from;
+  while (load<u8>(at) == zero) at++;
+  return <u32>(at - from) > leadingZerosMax ? 0 : end;
 }
 
 @inline
@@ -76,7 +105,7 @@ export function numberAt(from: usize, to: usize): f64 {
 
 /** The address of the first byte from `at` that is a quote, a backslash or a control character; of none, behind the row. */
 @inline
-function skipPlain(from: usize): usize {
+export function skipPlain(from: usize): usize {
   const quotes = i8x16.splat(<i8>quote);
   const backslashes = i8x16.splat(<i8>backslash);
   const spaces = i8x16.splat(0x20);

@@ -122,6 +122,13 @@ export const numbers = [
   "1.5",
   "1.0",
   "1e3",
+  "0.000001",
+  "0.0000001",
+  "-0.5",
+  "0.1",
+  "12.50",
+  "1234567.12345678",
+  "12345678.12345678",
   "1E400",
   "-5e-7",
   "007",
@@ -139,7 +146,38 @@ const leaf = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...numbers) },
   { weight: 1, arbitrary: fc.constantFrom(...literals) },
 );
+const listKeys = ["a", "b", "", "1", "10", "x\\u0041", "toJSON"];
+/** Lists and objects in each other, some of them as JSON.stringify prints them. */
+const { list } = fc.letrec<{ list: string; element: string; object: string }>((tie) => ({
+  list: fc
+    .tuple(fc.array(tie("element"), { maxLength: 4 }), fc.constantFrom(",", ",", ", "))
+    .map(([elements, separator]) => `[${elements.join(separator)}]`),
+  object: fc
+    .array(fc.tuple(fc.constantFrom(...listKeys), tie("element")), { maxLength: 4 })
+    .map((members) => `{${members.map(([name, value]) => `"${name}":${value}`).join(",")}}`),
+  element: fc.oneof(
+    { depthSize: "small", maxDepth: 11, withCrossShrink: true },
+    leaf,
+    anyText.map((text) => JSON.stringify(text)),
+    tie("list"),
+    tie("object"),
+  ),
+}));
+/** Objects in each other, whose members become attributes. */
+const { tree } = fc.letrec<{ tree: string }>((tie) => ({
+  tree: fc
+    .array(
+      fc.tuple(
+        fc.constantFrom("a", "b", "a.b", "", "msg", "level", "k8s", "c"),
+        fc.oneof({ maxDepth: 20, depthSize: "medium" }, leaf, tie("tree")),
+      ),
+      { maxLength: 4 },
+    )
+    .map((members) => `{${members.map(([name, value]) => `"${name}":${value}`).join(",")}}`),
+}));
 export const nested = fc.oneof(
+  { weight: 2, arbitrary: list },
+  { weight: 2, arbitrary: tree },
   { weight: 12, arbitrary: leaf },
   { weight: 1, arbitrary: leaf.map((value) => `[${value}, 1, {}]`) },
   { weight: 1, arbitrary: leaf.map((value) => `{"b" : ${value}, "c": {"d":${value}}}`) },
@@ -151,6 +189,10 @@ const keys = [
   "b",
   "a.b",
   "a.b.c",
+  "msg",
+  "level",
+  "log",
+  "startTimeUnixNano",
   "service.name",
   "environment",
   "k8s.cluster.name",
