@@ -17,7 +17,7 @@ interface BlockExports {
 const initialPages = 16;
 const pagesMax = 65_535;
 /** A memory that has grown beyond this is given back to the system after its work, as it cannot shrink. */
-const keptBytesMax = 64 * 1024 * 1024;
+const keptBytesMax = 192 * 1024 * 1024;
 /** Kernels write up to so many bytes behind texts that they gather. */
 const overwriteBytes = 16;
 
@@ -60,6 +60,13 @@ export class BlockMemory {
     const placed = new Uint8Array(this.#memory.buffer, at, bytes.byteLength + room);
     placed.set(bytes);
     return toByteSource(placed);
+  }
+
+  /** Copies a vector. Returns where it lies. */
+  placeVector({ buffer, byteOffset, byteLength }: Uint8Array | Uint32Array | Int32Array): number {
+    const at = this.reserve(byteLength);
+    new Uint8Array(this.#memory.buffer, at, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
+    return at;
   }
 
   uint8(at: number, length: number): Uint8Array {

@@ -10,7 +10,12 @@ import { viewAsCodes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
-import { slotByte, type TokenizedMessages, tokenizeMessages } from "./tokenizer.ts";
+import {
+  slotByte,
+  type TokenizedInMemory,
+  type TokenizedMessages,
+  withTokenizedMessages,
+} from "./tokenizer.ts";
 import {
   type EncodedGroup,
   type EncodedVariables,
@@ -22,12 +27,10 @@ import {
   VariableWriter,
   variableGroups,
 } from "./variable-columns.ts";
-import { encodeVariablesInKernel } from "./variables-kernel.ts";
+import { encodeVariablesIn } from "./variables-kernel.ts";
 
 /** With fewer rows per template on average, plain text is as small and faster. */
 const rowsPerTemplateMin = 4;
-/** For fewer messages, copying them to the kernel's memory costs more than it saves. */
-const kernelRowsMin = 64;
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
 export interface TemplateOrder {
@@ -199,15 +202,25 @@ export function encodeMessages(
   text: TextVector,
   attributes: readonly RepeatableAttribute[],
 ): EncodedMessages | undefined {
-  const tokenized = tokenizeMessages(text);
+  return withTokenizedMessages(text, (tokenized, inMemory) =>
+    encodeTokenized(tokenized, inMemory, attributes),
+  );
+}
+
+function encodeTokenized(
+  tokenized: TokenizedMessages,
+  inMemory: TokenizedInMemory | undefined,
+  attributes: readonly RepeatableAttribute[],
+): EncodedMessages | undefined {
   const { templates, rows } = tokenized;
   if (templates.length * rowsPerTemplateMin > rows) return undefined;
   const offsets = new Uint32Array(templates.length + 1);
   for (const [code, template] of templates.entries()) offsets[code + 1] = offsets[code]! + template.length;
   const bytes = Buffer.concat(templates);
-  const inKernel =
-    rows < kernelRowsMin ? undefined : encodeVariablesInKernel(tokenized, bytes, offsets, attributes);
-  const { kinds, classes, groups, filter } = inKernel ?? encodeVariables(tokenized, attributes);
+  const { kinds, classes, groups, filter } =
+    inMemory === undefined
+      ? encodeVariables(tokenized, attributes)
+      : encodeVariablesIn(inMemory, bytes, offsets, attributes);
   const codes = narrowCodes(tokenized.codes, templates.length);
   const buffers = [
     bytesOf(offsets),
@@ -369,5 +382,5 @@ function findSlots({ offsets, bytes }: TextVector, slots: number, heap: Heap) {
 }
 
 function narrowCodes(codes: Uint32Array, count: number): Codes {
-  return count <= 0xff ? Uint8Array.from(codes) : count <= 0xffff ? Uint16Array.from(codes) : codes;
+  return count <= 0xff ? Uint8Array.from(codes) : count <= 0xffff ? Uint16Array.from(codes) : codes.slice();
 }

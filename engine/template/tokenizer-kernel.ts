@@ -1,92 +1,87 @@
-/** The tokeniser in WebAssembly, for one thread, with a memory of its own. */
+/** The tokeniser in WebAssembly. */
 
-import { Arena, type ArenaBlock } from "../kernels/arena.ts";
-import { instantiateKernels } from "../kernels/webassembly.ts";
+import type { BlockMemory } from "../kernels/block-memory.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { TokenizedText } from "./plain-tokenizer.ts";
 
 /** What kernels/assembly/split.ts exports; all parameters but `rows`, `max` and `mask` are addresses. */
-interface Exports {
+interface SplitKernels {
   setSplitTarget(codes: number, base: number, starts: number, ends: number): void;
   setSplitTables(slots: number, mask: number, hashes: number, firsts: number): void;
   splitRows(bytes: number, offsets: number, rows: number, max: number): number;
   splitVariables(): number;
 }
 
-/** Enough for the longest messages of a chunk with a variable for every other byte. */
-const memoryBytesMax = 1024 * 1024 * 1024;
+/** Where tokenized messages lie in a memory: the texts' bytes, and the vectors of `TokenizedText`. */
+export interface TokenizedPlaces {
+  rows: number;
+  templates: number;
+  variables: number;
+  bytes: number;
+  codes: number;
+  firstRows: number;
+  firstVariables: number;
+  variableStarts: number;
+  variableEnds: number;
+}
+
 /**
  * The first attempt reserves room for one variable per this many bytes of text; logs have one in about fifteen bytes.
  */
 const bytesPerVariable = 8;
 
-export class TokenizerKernel {
-  readonly #arena = new Arena({ bytesMax: memoryBytesMax });
-  readonly #exports = instantiateKernels<Exports>(this.#arena.memory);
-  #blocks: ArenaBlock[] = [];
-
-  /** Bytes of its memory, which never shrinks. */
-  get byteLength(): number {
-    return this.#arena.memory.buffer.byteLength;
-  }
-
-  /** Undefined where the kernel's memory has no room for the text. */
-  tokenize(text: TextVector): TokenizedText | undefined {
-    const rows = text.offsets.length - 1;
-    const byteLength = text.offsets[rows]! - text.offsets[0]!;
-    const typicalVariables = Math.ceil(byteLength / bytesPerVariable) + rows * 2;
-    const variablesMax = Math.ceil(byteLength / 2) + rows;
-    try {
-      return (
-        this.#tokenizeWithin(text, Math.min(typicalVariables, variablesMax)) ??
-        this.#tokenizeWithin(text, variablesMax)
-      );
-    } catch (error) {
-      if (error === memoryFull) return undefined;
-      throw error;
-    } finally {
-      for (const block of this.#blocks) this.#arena.free(block);
-      this.#blocks = [];
-    }
-  }
-
-  /** Undefined where there may be more variables than `variablesMax`. */
-  #tokenizeWithin(text: TextVector, variablesMax: number): TokenizedText | undefined {
-    for (const block of this.#blocks) this.#arena.free(block);
-    this.#blocks = [];
-    const rows = text.offsets.length - 1;
-    const bytes = this.#allocate(text.bytes.byteLength);
-    bytes.uint8().set(text.bytes);
-    const offsets = this.#allocate(text.offsets.byteLength);
-    offsets.uint32().set(text.offsets);
-    const [codes, firsts] = [this.#allocate(rows * 4), this.#allocate(rows * 4)];
-    const base = this.#allocate((rows + 1) * 4);
-    const [starts, ends] = [this.#allocate(variablesMax * 4), this.#allocate(variablesMax * 4)];
-    const slotCount = 2 ** Math.ceil(Math.log2(rows * 2));
-    const slots = this.#allocate(slotCount * 4);
-    slots.uint8().fill(0);
-    const hashes = this.#allocate(rows * 8);
-    this.#exports.setSplitTarget(codes.at, base.at, starts.at, ends.at);
-    this.#exports.setSplitTables(slots.at, slotCount - 1, hashes.at, firsts.at);
-    const templates = this.#exports.splitRows(bytes.at, offsets.at, rows, variablesMax);
-    if (templates < 0) return undefined;
-    const variables = this.#exports.splitVariables();
-    return {
-      codes: codes.uint32().slice(),
-      firstRows: firsts.uint32(templates).slice(),
-      firstVariables: base.uint32().slice(),
-      variableStarts: starts.uint32(variables).slice(),
-      variableEnds: ends.uint32(variables).slice(),
-    };
-  }
-
-  /** Throws `memoryFull` where there is no room. */
-  #allocate(byteLength: number): ArenaBlock {
-    const block = this.#arena.allocate(byteLength);
-    if (block === undefined) throw memoryFull;
-    this.#blocks.push(block);
-    return block;
-  }
+/** Splits the messages in a memory. Throws where it has no room for them; see `isTrap`. */
+export function tokenizeIn(memory: BlockMemory, text: TextVector): TokenizedPlaces {
+  const rows = text.offsets.length - 1;
+  const byteLength = text.offsets[rows]! - text.offsets[0]!;
+  const typicalVariables = Math.ceil(byteLength / bytesPerVariable) + rows * 2;
+  const variablesMax = Math.ceil(byteLength / 2) + rows;
+  const placed = { bytes: memory.placeVector(text.bytes), offsets: memory.placeVector(text.offsets), rows };
+  return (
+    tokenizeWithin(memory, placed, Math.min(typicalVariables, variablesMax)) ??
+    tokenizeWithin(memory, placed, variablesMax)!
+  );
 }
 
-const memoryFull = new Error("the kernel's memory is full");
+/** Undefined where there may be more variables than `variablesMax`. */
+function tokenizeWithin(
+  memory: BlockMemory,
+  { bytes, offsets, rows }: { bytes: number; offsets: number; rows: number },
+  variablesMax: number,
+): TokenizedPlaces | undefined {
+  const kernels = memory.kernels<SplitKernels>();
+  const [codes, firstRows] = [memory.reserve(rows * 4), memory.reserve(rows * 4)];
+  const firstVariables = memory.reserve((rows + 1) * 4);
+  const [variableStarts, variableEnds] = [memory.reserve(variablesMax * 4), memory.reserve(variablesMax * 4)];
+  const slotCount = 2 ** Math.ceil(Math.log2(rows * 2));
+  const slots = memory.reserve(slotCount * 4);
+  memory.uint8(slots, slotCount * 4).fill(0);
+  kernels.setSplitTarget(codes, firstVariables, variableStarts, variableEnds);
+  kernels.setSplitTables(slots, slotCount - 1, memory.reserve(rows * 8), firstRows);
+  const templates = kernels.splitRows(bytes, offsets, rows, variablesMax);
+  if (templates < 0) return undefined;
+  const variables = kernels.splitVariables();
+  return {
+    rows,
+    templates,
+    variables,
+    bytes,
+    codes,
+    firstRows,
+    firstVariables,
+    variableStarts,
+    variableEnds,
+  };
+}
+
+/** The vectors of tokenized messages: views of the memory. */
+export function viewTokenized(memory: BlockMemory, places: TokenizedPlaces): TokenizedText {
+  const { rows, templates, variables } = places;
+  return {
+    codes: memory.uint32(places.codes, rows),
+    firstRows: memory.uint32(places.firstRows, templates),
+    firstVariables: memory.uint32(places.firstVariables, rows + 1),
+    variableStarts: memory.uint32(places.variableStarts, variables),
+    variableEnds: memory.uint32(places.variableEnds, variables),
+  };
+}

@@ -5,9 +5,11 @@
  * a whole. The tokeniser is part of the format: the same message has the same template in every chunk.
  */
 
+import { BlockMemory } from "../kernels/block-memory.ts";
+import { isTrap } from "../kernels/webassembly.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
 import { buildTemplateText, slotByte, type TokenizedText, tokenizePlain } from "./plain-tokenizer.ts";
-import { TokenizerKernel } from "./tokenizer-kernel.ts";
+import { type TokenizedPlaces, tokenizeIn, viewTokenized } from "./tokenizer-kernel.ts";
 
 export { byteClass, slotByte } from "./plain-tokenizer.ts";
 
@@ -22,23 +24,52 @@ export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
 
 /** For fewer messages, copying them to the kernel's memory costs more than it saves. */
 const kernelRowsMin = 64;
-/** A kernel whose memory unusual messages have made larger than this is dropped. */
-const kernelBytesMax = 192 * 1024 * 1024;
-/** One per thread, made when it is first needed. */
-let kernel: TokenizerKernel | undefined;
 
-export function tokenizeMessages(text: TextVector): TokenizedMessages {
-  const { firstRows, ...tokenized } = tokenizeText(text);
-  const templates = Array.from(firstRows, (row) => buildTemplate(text, tokenized, row));
-  return { ...tokenized, rows: textCount(text), templates, bytes: text.bytes };
+/** A memory, and where tokenized messages lie in it. */
+export interface TokenizedInMemory {
+  memory: BlockMemory;
+  places: TokenizedPlaces;
 }
 
-function tokenizeText(text: TextVector): TokenizedText {
-  if (textCount(text) < kernelRowsMin) return tokenizePlain(text);
-  kernel ??= new TokenizerKernel();
-  const tokenized = kernel.tokenize(text) ?? tokenizePlain(text);
-  if (kernel.byteLength > kernelBytesMax) kernel = undefined;
-  return tokenized;
+export function tokenizeMessages(text: TextVector): TokenizedMessages {
+  return withTokenizedMessages(text, (tokenized, inMemory) => {
+    if (inMemory === undefined) return tokenized;
+    const { codes, firstVariables, variableStarts, variableEnds } = tokenized;
+    return {
+      ...tokenized,
+      ...{ codes: codes.slice(), firstVariables: firstVariables.slice() },
+      ...{ variableStarts: variableStarts.slice(), variableEnds: variableEnds.slice() },
+    };
+  });
+}
+
+/**
+ * Tokenizes messages and returns what `use` makes of them, which must not refer to them. Where they were split in
+ * WebAssembly they are views of its memory, which `use` may go on to work in. Where that is full `use` is called anew
+ * with messages that were split in TypeScript.
+ */
+export function withTokenizedMessages<Result>(
+  text: TextVector,
+  use: (tokenized: TokenizedMessages, inMemory?: TokenizedInMemory) => Result,
+): Result {
+  const plainly = () => use(toMessages(text, tokenizePlain(text)));
+  if (textCount(text) < kernelRowsMin) return plainly();
+  const memory = BlockMemory.take();
+  try {
+    const places = tokenizeIn(memory, text);
+    const result = use(toMessages(text, viewTokenized(memory, places)), { memory, places });
+    memory.giveBack();
+    return result;
+  } catch (error) {
+    // The memory is not given back, since nobody knows what it holds.
+    if (isTrap(error)) return plainly();
+    throw error;
+  }
+}
+
+function toMessages(text: TextVector, { firstRows, ...tokenized }: TokenizedText): TokenizedMessages {
+  const templates = Array.from(firstRows, (row) => buildTemplate(text, tokenized, row));
+  return { ...tokenized, rows: textCount(text), templates, bytes: text.bytes };
 }
 
 function buildTemplate(texts: TextVector, tokenized: Omit<TokenizedText, "firstRows">, row: number): Buffer {

@@ -1,10 +1,10 @@
 /** The variables of a chunk's messages, encoded in WebAssembly as `VariableWriter` encodes them. */
 
 import { align8, type Payload } from "../files/column-payload.ts";
-import { BlockMemory } from "../kernels/block-memory.ts";
-import { isTrap } from "../kernels/webassembly.ts";
+import type { BlockMemory } from "../kernels/block-memory.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
-import type { TokenizedMessages } from "./tokenizer.ts";
+import type { TokenizedInMemory } from "./tokenizer.ts";
+import type { TokenizedPlaces } from "./tokenizer-kernel.ts";
 import {
   type EncodedVariables,
   ngramLengths,
@@ -42,23 +42,14 @@ interface VariableKernels {
 /** The streams of a group, by their numbers. */
 const Stream = { data: 0, lengths: 1, longLengths: 2, texts: 3, keys: 4 } as const;
 
-/** Undefined where there is not enough memory. `templates` is the text of all templates, which begin at `offsets`. */
-export function encodeVariablesInKernel(
-  tokenized: TokenizedMessages,
+/** `templates` is the text of all templates, which begin at `offsets`. Throws where the memory is full; see `isTrap`. */
+export function encodeVariablesIn(
+  { memory, places }: TokenizedInMemory,
   templates: Uint8Array,
   offsets: Uint32Array,
   attributes: readonly RepeatableAttribute[],
-): EncodedVariables | undefined {
-  const memory = BlockMemory.take();
-  try {
-    const encoded = new VariablesKernel(memory).encode(tokenized, templates, offsets, attributes);
-    memory.giveBack();
-    return encoded;
-  } catch (error) {
-    // The memory is not given back, since nobody knows what it holds.
-    if (isTrap(error)) return undefined;
-    throw error;
-  }
+): EncodedVariables {
+  return new VariablesKernel(memory).encode(places, templates, offsets, attributes);
 }
 
 class VariablesKernel {
@@ -71,25 +62,22 @@ class VariablesKernel {
   }
 
   encode(
-    { rows, codes, firstVariables, variableStarts, variableEnds, bytes }: TokenizedMessages,
+    { rows, bytes, codes, firstVariables, variableStarts, variableEnds }: TokenizedPlaces,
     templates: Uint8Array,
     offsets: Uint32Array,
     attributes: readonly RepeatableAttribute[],
   ): EncodedVariables {
-    const places = attributes.flatMap(({ values, codes: attributeCodes }) => [
-      this.#place(values.offsets),
-      this.#place(values.bytes),
-      this.#place(attributeCodes),
+    const memory = this.#memory;
+    const columns = attributes.flatMap(({ values, codes: attributeCodes }) => [
+      memory.placeVector(values.offsets),
+      memory.placeVector(values.bytes),
+      memory.placeVector(attributeCodes),
     ]);
-    const [offsetsAt, templatesAt, codesAt] = [offsets, templates, codes].map((each) => this.#place(each));
-    const [firstsAt, startsAt, endsAt] = [firstVariables, variableStarts, variableEnds].map((each) =>
-      this.#place(each),
-    );
-    const bytesAt = this.#place(bytes);
-    const repeatables = this.#place(Uint32Array.from(places));
+    const repeatables = memory.placeVector(Uint32Array.from(columns));
     this.#kernels.encodeVariables(
-      ...([rows, offsets.length - 1, offsetsAt!, templatesAt!, codesAt!] as const),
-      ...([firstsAt!, startsAt!, endsAt!, bytesAt, repeatables, attributes.length] as const),
+      ...([rows, offsets.length - 1, memory.placeVector(offsets), memory.placeVector(templates)] as const),
+      ...([codes, firstVariables, variableStarts, variableEnds, bytes] as const),
+      ...([repeatables, attributes.length] as const),
     );
     return {
       kinds: this.#read(this.#kernels.slotKinds()),
@@ -125,11 +113,6 @@ class VariablesKernel {
     const byteLength = NgramFilterBuilder.byteLength(n);
     const bits = this.#copy(this.#kernels.groupNgrams(group), byteLength);
     return Buffer.concat([bits, new Uint8Array(align8(byteLength) - byteLength), tokens]);
-  }
-
-  /** Copies a vector into the memory. */
-  #place({ buffer, byteOffset, byteLength }: Uint8Array | Uint32Array | Int32Array): number {
-    return this.#memory.place(new Uint8Array(buffer, byteOffset, byteLength), 0).bytes.byteOffset;
   }
 
   /** The bytes of a stream. */

@@ -51,8 +51,8 @@ interface BodyAdmission {
 export interface BodyTask {
   content: BodyContent;
   format: BodyFormat;
-  /** Transferred: the sending thread cannot read it any more. */
-  body: Uint8Array<ArrayBuffer>;
+  /** Transferred, unless it lies in shared memory: the sending thread cannot read it any more. */
+  body: Uint8Array;
   encoding: Encoding;
   unpackedBytesMax: number;
   arrivalMs: number;
@@ -115,7 +115,7 @@ export type DecodedBody =
       /** The answer to the sender, where the protocol reports on each row. */
       answer?: string | undefined;
       /** Documents with ids of the sender's own, and the body, transferred back: it is read again if one of them is stored. */
-      documents?: (BodyDocuments & { body: Uint8Array<ArrayBuffer> }) | undefined;
+      documents?: (BodyDocuments & { body: Uint8Array }) | undefined;
       /** Events and links of spans that did not fit into their row. */
       cutElements: number;
       /** Metric families that the body describes. */

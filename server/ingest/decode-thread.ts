@@ -15,6 +15,11 @@ export type GroupOutcome =
   /** `position` is that of the body that was being decoded. */
   | { ended: true; cause: EndCause; position: number };
 
+/** The buffers of bodies that can be transferred: those that are not shared. */
+function transferableBuffers(bodies: readonly Uint8Array[]): ArrayBuffer[] {
+  return bodies.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
+}
+
 /** The least time between two looks at a thread that has nearly used its time. */
 const watchMsMin = 10;
 
@@ -78,10 +83,7 @@ export class DecodeThread {
     Atomics.store(this.#position, 0, 0);
     // Only a thread that loads its program or works keeps the process alive: bodies may wait for it.
     this.#worker.ref();
-    this.#worker.postMessage(
-      tasks,
-      tasks.map(({ body }) => body.buffer),
-    );
+    this.#worker.postMessage(tasks, transferableBuffers(tasks.map(({ body }) => body)));
     try {
       return await outcome;
     } finally {

@@ -21,7 +21,8 @@ parentPort!.postMessage(ready);
 
 function listBodies(result: BodyResult): ArrayBuffer[] {
   if (!("decoded" in result) || !result.decoded.ok || result.decoded.documents === undefined) return [];
-  return [result.decoded.documents.body.buffer];
+  const { buffer } = result.decoded.documents.body;
+  return buffer instanceof ArrayBuffer ? [buffer] : [];
 }
 
 /** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */

@@ -31,6 +31,26 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
+/** Shared memory for bodies, used again and again: a new buffer for each would be zeroed first, and freed by a collection. */
+class SharedBodies {
+  readonly #free: SharedArrayBuffer[] = [];
+
+  /** A copy of the lines. */
+  take(lines: Uint8Array): Uint8Array<SharedArrayBuffer> {
+    let buffer = this.#free.pop();
+    // A body is a few bytes longer or shorter than the one before.
+    if (buffer === undefined || buffer.byteLength < lines.length)
+      buffer = new SharedArrayBuffer(lines.length + (lines.length >> 3));
+    const body = new Uint8Array(buffer, 0, lines.length);
+    body.set(lines);
+    return body;
+  }
+
+  giveBack({ buffer }: Uint8Array<SharedArrayBuffer>): void {
+    this.#free.push(buffer);
+  }
+}
+
 /** Opens a data folder for loading. Throws Failure "folder" where the folder is in use or cannot be used. */
 export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) => void): Promise<DirectLoad> {
   const store = await openStore({ dir: dataDir, log });
@@ -44,15 +64,17 @@ export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) =
     rules: () => noRules,
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
+  const bodies = new SharedBodies();
   const take: DirectLoad["take"] = async (signal, lines, key, fieldNames) => {
     for (;;) {
-      // The body is transferred to another thread, so each attempt needs a copy.
-      const body = new Uint8Array(lines);
+      const body = bodies.take(lines);
       try {
         return await intake.take({ ...unstamped, signal, body, key, fieldNames });
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "overload") throw error;
         await sleep(retryMs);
+      } finally {
+        bodies.giveBack(body);
       }
     }
   };

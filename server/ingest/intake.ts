@@ -47,7 +47,7 @@ export interface IntakeOptions {
 export interface IntakeBody {
   signal: Signal;
   format: BodyFormat;
-  body: Uint8Array<ArrayBuffer>;
+  body: Uint8Array;
   encoding: Encoding;
   /** Id of the token that sent the body. */
   sender: string;

@@ -1,9 +1,11 @@
 /** The variables of messages, encoded in WebAssembly, against those encoded in TypeScript: all bytes are equal. */
 import { describe, expect, test } from "vitest";
+import { BlockMemory } from "../../../engine/kernels/block-memory.ts";
 import { encodeVariables } from "../../../engine/template/message-column.ts";
 import { tokenizeMessages } from "../../../engine/template/tokenizer.ts";
+import { tokenizeIn } from "../../../engine/template/tokenizer-kernel.ts";
 import type { EncodedVariables, RepeatableAttribute } from "../../../engine/template/variable-columns.ts";
-import { encodeVariablesInKernel } from "../../../engine/template/variables-kernel.ts";
+import { encodeVariablesIn } from "../../../engine/template/variables-kernel.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateBatches } from "../../../fixtures/logs.ts";
 import { Random } from "../../../fixtures/random.ts";
@@ -22,11 +24,15 @@ function toPlain({ kinds, classes, filter, groups }: EncodedVariables) {
 }
 
 function check(messages: readonly string[], attributes: readonly RepeatableAttribute[]): EncodedVariables {
-  const tokenized = tokenizeMessages(toTextVector(messages));
+  const text = toTextVector(messages);
+  const memory = BlockMemory.take();
+  const places = tokenizeIn(memory, text);
+  const tokenized = tokenizeMessages(text);
   const { templates } = tokenized;
   const offsets = new Uint32Array(templates.length + 1);
   for (const [i, template] of templates.entries()) offsets[i + 1] = offsets[i]! + template.length;
-  const found = encodeVariablesInKernel(tokenized, Buffer.concat(templates), offsets, attributes)!;
+  const found = encodeVariablesIn({ memory, places }, Buffer.concat(templates), offsets, attributes);
+  memory.giveBack();
   expect(toPlain(found)).toEqual(toPlain(encodeVariables(tokenized, attributes)));
   return found;
 }
