@@ -24,6 +24,9 @@ const Staged = {
   words: 16,
 } as const;
 
+/** Enough for bodies of several megabytes. */
+const keptBytesMax = 64 * 1024 * 1024;
+
 export class MemoryColumns implements BatchColumns {
   readonly memory = BlockMemory.take();
   readonly kernels = this.memory.kernels<BatchKernels>();
@@ -144,7 +147,7 @@ export class MemoryColumns implements BatchColumns {
   }
 
   release(): void {
-    this.memory.giveBack();
+    this.memory.giveBack(keptBytesMax);
   }
 
   #sortDay(day: number, rows: number, stamps: Readonly<Record<string, string>>): SortedRows {

@@ -153,17 +153,51 @@ export function getAttributeBuilder(builder: ChunkBuilder, key: string): Attribu
   return attribute;
 }
 
-/** The rows in order of time, ties by arrival: order[position] = row. Undefined where they are in order already. */
+/**
+ * The rows in order of time, ties by arrival: order[position] = row. Undefined where they are in order already. Parts are
+ * in order by themselves, so runs of rows in order are merged, until there is one.
+ */
 export function sortByTime(timeNs: Float64Array, arrival: Float64Array): Uint32Array | undefined {
-  let sorted = true;
-  for (let row = 1; row < timeNs.length && sorted; row++) {
-    const difference = timeNs[row]! - timeNs[row - 1]! || arrival[row]! - arrival[row - 1]!;
-    sorted = difference >= 0;
+  const isBefore = (a: number, b: number) =>
+    timeNs[a]! < timeNs[b]! || (timeNs[a]! === timeNs[b]! && arrival[a]! < arrival[b]!);
+  const rows = timeNs.length;
+  let order = new Uint32Array(rows);
+  for (let row = 0; row < rows; row++) order[row] = row;
+  let runs = findRuns(order, isBefore);
+  if (runs.length <= 2) return undefined;
+  let merged = new Uint32Array(rows);
+  while (runs.length > 2) {
+    for (let i = 0; i + 1 < runs.length; i += 2) {
+      const end = runs[i + 2] ?? rows;
+      mergeRuns(order, merged, { from: runs[i]!, middle: runs[i + 1]!, to: end }, isBefore);
+    }
+    [order, merged] = [merged, order];
+    runs = [...runs.filter((_, i) => i % 2 === 0 && i < runs.length - 1), rows];
   }
-  if (sorted) return undefined;
-  const order = new Uint32Array(timeNs.length);
-  for (let row = 0; row < order.length; row++) order[row] = row;
-  return order.sort((a, b) => timeNs[a]! - timeNs[b]! || arrival[a]! - arrival[b]!);
+  return order;
+}
+
+type IsBefore = (row: number, other: number) => boolean;
+
+/** Where each run of rows in order begins, and the end. */
+function findRuns(order: Uint32Array, isBefore: IsBefore): number[] {
+  const runs = [0];
+  for (let at = 1; at < order.length; at++) if (isBefore(order[at]!, order[at - 1]!)) runs.push(at);
+  return [...runs, order.length];
+}
+
+/** Writes the runs [from, middle) and [middle, to) as one, at the same place. */
+function mergeRuns(
+  order: Uint32Array,
+  merged: Uint32Array,
+  { from, middle, to }: { from: number; middle: number; to: number },
+  isBefore: IsBefore,
+): void {
+  let [a, b] = [from, middle];
+  for (let at = from; at < to; at++) {
+    const takesSecond = b < to && (a >= middle || isBefore(order[b]!, order[a]!));
+    merged[at] = takesSecond ? order[b++]! : order[a++]!;
+  }
 }
 
 /**

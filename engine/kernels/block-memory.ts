@@ -16,8 +16,6 @@ interface BlockExports {
 /** Room for the tables of the kernels and a staged row. */
 const initialPages = 16;
 const pagesMax = 65_535;
-/** A memory that has grown beyond this is given back to the system after its work, as it cannot shrink. */
-const keptBytesMax = 192 * 1024 * 1024;
 /** Kernels write up to so many bytes behind texts that they gather. */
 const overwriteBytes = 16;
 
@@ -44,8 +42,11 @@ export class BlockMemory {
     return memory;
   }
 
-  /** Gives the memory to the next piece of work of this thread. What it returned must not be used any more. */
-  giveBack(): void {
+  /**
+   * Gives the memory to the next piece of work of this thread. What it returned must not be used any more. One that has
+   * grown beyond `keptBytesMax` is given back to the system, as it cannot shrink.
+   */
+  giveBack(keptBytesMax: number): void {
     if (this.#memory.buffer.byteLength <= keptBytesMax) spare = this;
   }
 

@@ -25,6 +25,9 @@ export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
 /** For fewer messages, copying them to the kernel's memory costs more than it saves. */
 const kernelRowsMin = 64;
 
+/** Enough for a chunk of usual messages. */
+const keptBytesMax = 192 * 1024 * 1024;
+
 /** A memory, and where tokenized messages lie in it. */
 export interface TokenizedInMemory {
   memory: BlockMemory;
@@ -58,7 +61,7 @@ export function withTokenizedMessages<Result>(
   try {
     const places = tokenizeIn(memory, text);
     const result = use(toMessages(text, viewTokenized(memory, places)), { memory, places });
-    memory.giveBack();
+    memory.giveBack(keptBytesMax);
     return result;
   } catch (error) {
     // The memory is not given back, since nobody knows what it holds.

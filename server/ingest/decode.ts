@@ -1,7 +1,7 @@
 /** Decodes a body from the wire into a batch for the store. Pure: runs on decoding threads. */
 
 import { createHash } from "node:crypto";
-import type { AdmissionCounts, EncodedBatch } from "../../engine/index.ts";
+import { type AdmissionCounts, type EncodedBatch, isTrap } from "../../engine/index.ts";
 import { unpack } from "../api/content-encoding.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { countDroppedRows } from "./admission.ts";
@@ -18,6 +18,7 @@ export function decodeBody(task: BodyTask): DecodedBody {
   } catch (error) {
     if (error instanceof RangeError)
       return { ok: false, status: 400, message: "the body is nested too deeply" };
+    if (isTrap(error)) return { ok: false, status: 413, message: "the body takes more memory than there is" };
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, status: error.status, message: error.message };
   }

@@ -47,7 +47,7 @@ describe(`splitting messages (SVC_SEED=${seed})`, () => {
   const tokenize = (text: TextVector) => {
     const memory = BlockMemory.take();
     const tokenized = viewTokenized(memory, tokenizeIn(memory, text));
-    memory.giveBack();
+    memory.giveBack(1 << 28);
     return tokenized;
   };
 

@@ -229,7 +229,8 @@ async function examineAtRest(
  */
 function isDamagedInCommit({ svc }: ServerProcess, faults: readonly string[], problem: string): boolean {
   const isFault = (what: RegExp) => faults.some((fault) => what.test(fault));
-  if (["SIGBUS", "SIGSEGV"].includes(svc.child.signalCode ?? "")) return isFault(/data\.mdb: (?:emptied|cut)/);
+  if (["SIGBUS", "SIGSEGV"].includes(svc.child.signalCode ?? ""))
+    return isFault(/data\.mdb: (?:emptied|cut)/);
   return isFault(/data\.mdb: /) && /SIGABRT: \S*mdb\.c:\d+: Assertion/.test(problem);
 }
 

@@ -24,7 +24,7 @@ const foreign = [
   /^\/$|^\/_\w+|^\/\{index\}\/_(?:bulk|doc|create)(?:\/\{id\})?$/,
   /^\/services\/collector(?:\/|$)/,
   /^\/api\/(?:v2\/(?:spans|logs|write)|traces)$/,
-  /^\/(?:v1\/input|upload|gelf|write|ping|query)$/,
+  /^\/(?:v1\/input(?:\/\{token\})?|upload|gelf|write|ping|query)$/,
   /^\/assets\/\*$/,
 ];
 

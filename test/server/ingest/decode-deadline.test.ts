@@ -25,7 +25,8 @@ function makePool(decodeMsMax: number, ended: string[]): DecodePool {
   return pool;
 }
 
-const rows = Buffer.from(`{"message":"a","b":[${"1,".repeat(1_000_000)}12345678901234567890]}`);
+/** A list that is not printed as JSON.stringify would: it is parsed and printed anew. */
+const rows = Buffer.from(`{"message":"a","b":[ ${"1,".repeat(1_000_000)}12345678901234567890]}`);
 const makeTask = () => ({
   ...makePlainTask(rows),
   content: { signal: "logs" as const },
