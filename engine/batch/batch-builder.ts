@@ -98,7 +98,7 @@ export class BatchBuilder {
   }
 
   /**
-   * Reads rows of logs from JSON, which is valid UTF-8, straight into the batch, and stops at those that the caller has
+   * Reads logs or spans from JSON, which is valid UTF-8, straight into the batch, and stops at those that the caller has
    * to read or add. Undefined where rows are not collected in WebAssembly, so that the caller has to read them all.
    */
   readJson(body: Uint8Array, form: JsonRowForm): JsonRows | undefined {

@@ -1,4 +1,4 @@
-/** Reads rows of logs from JSON into the columns of a batch in WebAssembly, but for rows of unusual shapes. */
+/** Reads logs and spans from JSON into the columns of a batch in WebAssembly, but for rows of unusual shapes. */
 
 import {
   attributeKeyBytesMax,
@@ -14,6 +14,8 @@ import { RowRanges } from "./row-ranges.ts";
 
 /** What the caller knows of the form of the rows. */
 export interface JsonRowForm {
+  /** The keys of attributes that come from a span's fields are the first of its batch; see assembly/batch/jsonspans.ts. */
+  signal: "logs" | "traces";
   /** Where the first line begins. */
   start: number;
   /** The time of rows without a time. */
@@ -135,6 +137,6 @@ function toSettings(form: JsonRowForm, rules: RowRules): number[] {
     ...[keysMax, attributesPerRowMax, levelBytesMax, attributeKeyBytesMax, attributeValueBytesMax],
     ...[messageBytesMax, policy.rowBytesMax ?? Number.POSITIVE_INFINITY],
     ...[skewMin.seconds, skewMin.nanos, skewMax.seconds, skewMax.nanos],
-    membersMax,
+    ...[membersMax, form.signal === "traces" ? 1 : 0],
   ];
 }

@@ -12,7 +12,7 @@ import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
 import { findStart, forEachRow, isArray } from "./row-splitter.ts";
 import { SpanForm } from "./span-form.ts";
-import { readSpanRow } from "./span-row.ts";
+import { readSpanRow, spanKeys } from "./span-row.ts";
 
 /**
  * Reads the row at [from, to); returns why it cannot be stored, or undefined. Throws RowProblem where it cannot be
@@ -27,9 +27,7 @@ type ReadLine = (from: number, to: number) => string | undefined;
 export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: LogFieldNames): void {
   // Rows are checked one by one only where the body as a whole is not valid UTF-8.
   const isValidBody = isUtf8(body);
-  if (sink instanceof RowSink && sink.signal === "logs" && names === undefined && isValidBody) {
-    if (readLogsFast(body, sink)) return;
-  }
+  if (sink instanceof RowSink && names === undefined && isValidBody && readFast(body, sink)) return;
   const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
   forEachRow(body, (from, to, line) => {
     if (!isValidBody && !isUtf8(body.subarray(from, to))) {
@@ -41,12 +39,18 @@ export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: 
 }
 
 /**
- * Reads log rows straight into the batch, but for those of unusual shapes. Returns false, with nothing read, where the
- * batch cannot do that. Throws Refusal.
+ * Reads logs or spans straight into the batch, but for those of unusual shapes. Returns false, with nothing read, where
+ * the batch cannot do that, and for other signals. Throws Refusal.
  */
-function readLogsFast(body: Buffer, sink: RowSink): boolean {
-  const { builder, flattensJson, arrivalMs } = sink;
-  const form = { start: findStart(body), arrivalMs, flattensJson, loggerNames, otherSignalNames };
+function readFast(body: Buffer, sink: RowSink): boolean {
+  const { signal, builder, flattensJson, arrivalMs } = sink;
+  if (signal !== "logs" && signal !== "traces") return false;
+  const names =
+    signal === "logs"
+      ? { loggerNames, otherSignalNames }
+      : { loggerNames: noNames, otherSignalNames: noNames };
+  if (signal === "traces") for (const key of spanKeys) builder.addKeyText(key);
+  const form = { signal, start: findStart(body), arrivalMs, flattensJson, ...names };
   const rows = builder.readJson(body, { ...form, keysMax: ingestKeysMax, membersMax: flatKeysMax });
   if (rows === undefined) return false;
   const readGeneral = makeGeneralReader(sink);
@@ -67,6 +71,8 @@ function readLogsFast(body: Buffer, sink: RowSink): boolean {
   sink.untimedRows += rows.finish();
   return true;
 }
+
+const noNames: ReadonlySet<string> = new Set();
 
 /** Calls `onStop` with each row that is not in the batch yet, and counts the others. Throws Refusal. */
 function forEachStop(

@@ -33,7 +33,9 @@ const skewedBefore: usize = 15;
 const skewedAfter: usize = 17;
 /** Rows with more members in `attributes` are left to the caller. */
 export const membersMax: usize = 19;
-const settingsCount: usize = 20;
+/** Not 0: the rows are spans, and not logs. */
+export const areSpans: usize = 20;
+const settingsCount: usize = 21;
 
 let skewedBehind: u32 = 0;
 let skewedAhead: u32 = 0;

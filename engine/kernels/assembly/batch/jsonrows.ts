@@ -14,8 +14,9 @@ import {
   nanosOffset,
   secondsOffset,
 } from "./batchrows.ts";
-import { reserveBlock, stagedAttributesMax, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
-import { arrival, beginSettings, isPlainlyAdmitted, keysOfBatchMax, membersMax, setting } from "./jsonadmission.ts";
+import { reserveBlock, stagedRowAt } from "./blocks.ts";
+import { addAttribute, addBeside, beginAttributes, clearAttributes, hasKeyOfPolicy, setBeside } from "./jsonattributes.ts";
+import { areSpans, arrival, beginSettings, isPlainlyAdmitted, keysOfBatchMax, membersMax, setting } from "./jsonadmission.ts";
 import {
   beginKeys,
   guessAfter,
@@ -24,17 +25,26 @@ import {
   guessParentOffset,
   isFirstBeside,
   isFirstInside,
-  isInside,
   kindOf,
   loggerKey,
   noteNullInside,
   numberKey,
   numberMember,
   otherSignalKey,
-  policyKey,
   setGuess,
 } from "./jsonkeys.ts";
 import { readList } from "./jsonlists.ts";
+import {
+  beginSpan,
+  beginSpans,
+  endSpan,
+  noSpanField,
+  readSpanField,
+  spanFieldOf,
+  spanKeys,
+  spanTextFrom,
+  spanTextTo,
+} from "./jsonspans.ts";
 import {
   endOfText,
   findPlainEnd,
@@ -85,11 +95,6 @@ let lastKey: u32 = 0;
 /** Bits of what the keys at the top level say of the row. */
 let kindsOfRow: u32 = 0;
 
-/** Attributes beside `attributes`: key, from, to. */
-const besideMax: u32 = 1024;
-let beside: usize = 0;
-let besideCount: u32 = 0;
-
 let rowNumber: u32 = 0;
 
 /** Bits of `seen`: the fields that the row has. */
@@ -99,12 +104,13 @@ const seenMillis: u32 = 4;
 const seenLevel: u32 = 8;
 const seenMessage: u32 = 16;
 let seen: u32 = 0;
-let hasPolicyKey: bool = false;
+
 
 /** Called first in each batch. Returns where its settings are written. */
 export function beginJson(): usize {
   beginKeys();
-  beside = reserveBlock(besideMax * 12);
+  beginAttributes();
+  beginSpans(reserveBlock(<usize>spanKeys << 3));
   return beginSettings();
 }
 
@@ -165,7 +171,7 @@ function takeRow(): i32 {
   rowNumber++;
   setRowEnd(rowTo);
   if (!stageRow()) return atUnusualRow;
-  if (hasPolicyKey || !isPlainlyAdmitted(base)) return atStagedRow;
+  if (hasKeyOfPolicy() || !isPlainlyAdmitted(base)) return atStagedRow;
   addRow(base);
   return atEnd;
 }
@@ -185,15 +191,18 @@ function findLineEnd(from: usize, to: usize): usize {
 /** Stages the row. False where the caller has to read it. */
 function stageRow(): bool {
   seen = 0;
-  hasPolicyKey = false;
-  besideCount = 0;
+  clearAttributes();
   lastKey = 0;
   kindsOfRow = 0;
   memory.fill(stagedRowAt, 0, 64);
+  const isSpan = setting(areSpans) != 0;
+  if (isSpan) beginSpan();
   const end = readMembers(skipBlank(rowFrom), topLevel, 0);
-  if (end == 0 || skipBlank(end) != rowTo || !isOwnForm() || !addBeside()) return false;
+  if (end == 0 || skipBlank(end) != rowTo || !isOwnForm() || !addBeside(rowNumber)) return false;
   if (<f64>load<u32>(stagedRowAt, attributesOffset) > setting(membersMax)) return false;
-  if ((seen & (seenNanos | seenMillis)) == 0) {
+  if (isSpan) {
+    if (!endSpan() || !addSpanTexts()) return false;
+  } else if ((seen & (seenNanos | seenMillis)) == 0) {
     untimed++;
     setTime(setting(arrival), setting(arrival + 1));
   }
@@ -241,6 +250,13 @@ function readField(key: usize): usize {
   const at = findValue(keyTo);
   if (at == 0) return 0;
   const length = <u32>(keyTo - key);
+  if (isNamed(key, length, 0x7475_6269_7274_7461, 0x7365, 10)) {
+    return isFirst(seenAttributes) ? readMembers(at, ofAttributes, 1) : 0;
+  }
+  if (setting(areSpans) != 0) {
+    const field = spanFieldOf(key, length);
+    return field == noSpanField ? readBeside(key, length, at) : readSpanField(field, at);
+  }
   // The names, eight letters a word.
   if (isNamed(key, length, 0x6d61_7473_656d_6974, 0x70, 9)) return isFirst(seenMillis) ? readMillis(at, (seen & seenNanos) != 0) : 0;
   if (length == 7 && (load<u64>(key) & 0x00ff_ffff_ffff_ffff) == 0x0065_6761_7373_656d) {
@@ -257,13 +273,15 @@ function readField(key: usize): usize {
     store<u32>(stagedRowAt, <u32>(endOfText() - base), levelToOffset);
     return end;
   }
-  if (isNamed(key, length, 0x7475_6269_7274_7461, 0x7365, 10)) {
-    return isFirst(seenAttributes) ? readMembers(at, ofAttributes, 1) : 0;
-  }
   if (isNamed(key, length, 0x7869_6e55_656d_6974, 0x6f6e_614e, 12)) {
     // It is finer than `timestamp`, so it wins.
     return isFirst(seenNanos) ? readNanos(at) : 0;
   }
+  return readBeside(key, length, at);
+}
+
+/** Reads an attribute that stands beside `attributes`. Returns the address behind its value, or 0. */
+function readBeside(key: usize, length: u32, at: usize): usize {
   const number = numberKey(key, length, setting(keysOfBatchMax));
   if (number < 0) return 0;
   kindsOfRow |= kindOf(number);
@@ -311,6 +329,8 @@ function readAttribute(key: usize, parent: i32, depth: u32): usize {
 
 /** Reads the value of a key: one attribute, or those of an object. Returns the address behind it, or 0. */
 function takeValue(key: u32, at: usize, depth: u32): usize {
+  // The caller gives an attribute another name that has the name of a span's own.
+  if (key < spanKeys && setting(areSpans) != 0) return 0;
   if (isBeside ? !isFirstBeside(key, rowNumber) : !isFirstInside(key, rowNumber)) return 0;
   const first = load<u8>(at);
   if (first == openingBrace) {
@@ -333,46 +353,18 @@ function takeValue(key: u32, at: usize, depth: u32): usize {
   return isTaken ? end : 0;
 }
 
-/** Notes an attribute beside `attributes`. False where there are too many. */
-@inline
-function setBeside(key: u32, from: u32, to: u32): bool {
-  if (besideCount == besideMax) return false;
-  const entry = beside + besideCount * 12;
-  store<u32>(entry, key);
-  store<u32>(entry, from, 4);
-  store<u32>(entry, to, 8);
-  besideCount++;
-  return true;
-}
-
 /** Where the text of the value at `at` begins, from the base. */
 @inline
 function valueFrom(at: usize): u32 {
   return <u32>(at - base) + (load<u8>(at) == quote ? 1 : 0);
 }
 
-/** False where the row has more attributes than can be staged. */
+/** Adds the attributes that come from a span's fields. */
 @inline
-function addAttribute(key: u32, from: u32, to: u32): bool {
-  const i = load<u32>(stagedRowAt, attributesOffset);
-  if (i == stagedAttributesMax) return false;
-  if ((kindOf(key) & policyKey) != 0) hasPolicyKey = true;
-  const at = (<usize>i) << 2;
-  store<u32>(stagedKeysAt + at, key);
-  store<u32>(stagedFromAt + at, from);
-  store<u32>(stagedToAt + at, to);
-  store<u32>(stagedRowAt, i + 1, attributesOffset);
-  return true;
-}
-
-/** Adds the attributes that stand beside `attributes`; where the row has a key in both, that inside wins. */
-@inline
-function addBeside(): bool {
-  for (let i: u32 = 0; i < besideCount; i++) {
-    const entry = beside + i * 12;
-    const key = load<u32>(entry);
-    if (isInside(key, rowNumber)) continue;
-    if (!addAttribute(key, load<u32>(entry, 4), load<u32>(entry, 8))) return false;
+function addSpanTexts(): bool {
+  for (let key: u32 = 0; key < spanKeys; key++) {
+    if (spanTextTo(key) == 0) continue;
+    if (!addAttribute(key, <u32>(spanTextFrom(key) - base), <u32>(spanTextTo(key) - base))) return false;
   }
   return true;
 }
