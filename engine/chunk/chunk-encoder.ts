@@ -16,7 +16,7 @@ import {
   headerValuesMax,
 } from "../limits.ts";
 import { buildMembershipFilter, hashTexts } from "../vector/membership-filter.ts";
-import { canBeginDecimal, parseDecimal, parseIntegerBytes } from "../vector/number.ts";
+import { canBeginDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { gatherText, type TextVector, textAt, textCount, toTextVector } from "../vector/text.ts";
 import {
   AttributeBuilder,
@@ -246,9 +246,8 @@ function findNumberBounds(values: TextVector): { min?: number; max?: number } {
   let max = Number.NEGATIVE_INFINITY;
   for (let code = 0; code < textCount(values); code++) {
     if (!canBeginDecimal(bytes[offsets[code]!])) return {};
-    const number =
-      parseIntegerBytes(bytes, offsets[code]!, offsets[code + 1]!) ?? parseDecimal(textAt(values, code));
-    if (number === undefined) return {};
+    const number = parseDecimalBytes(bytes, offsets[code]!, offsets[code + 1]!);
+    if (Number.isNaN(number)) return {};
     if (number < min) min = number;
     if (number > max) max = number;
   }

@@ -24,8 +24,8 @@ import {
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import { type Codes, viewAsCodes } from "../vector/codes.ts";
-import { parseIntegerBytes, parseRoundTripNumber } from "../vector/number.ts";
-import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
+import { parseIntegerBytes, parseRoundTripBytes } from "../vector/number.ts";
+import { decodeText, gatherText, type TextVector, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
 
@@ -336,7 +336,7 @@ function parseNumbers(values: TextVector): Float64Array | undefined {
   for (let code = 0; code < numbers.length; code++) {
     const number =
       parseIntegerBytes(bytes, offsets[code]!, offsets[code + 1]!) ??
-      parseRoundTripNumber(textAt(values, code));
+      parseRoundTripBytes(bytes, offsets[code]!, offsets[code + 1]!);
     if (number === undefined) return undefined;
     numbers[code] = number;
   }

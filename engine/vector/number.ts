@@ -19,6 +19,39 @@ export function parseRoundTripNumber(text: string): number | undefined {
   return String(number) === text && Number.isFinite(number) ? number : undefined;
 }
 
+/** As `parseRoundTripNumber`, for bytes[from, to). Decimals of up to fifteen digits become no string. */
+export function parseRoundTripBytes(bytes: Uint8Array, from: number, to: number): number | undefined {
+  return isPrintedDecimal(bytes, from, to)
+    ? parseDecimalBytes(bytes, from, to)
+    : parseRoundTripNumber(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("latin1"));
+}
+
+/** JavaScript prints numbers with more zeros than this behind "0." with an exponent. */
+const leadingZerosMax = 5;
+
+/**
+ * Whether the bytes are a decimal as JavaScript prints it: of at most fifteen digits, without zeros that say nothing. All
+ * such decimals are printed as they are, since fifteen digits tell float64 numbers apart.
+ */
+function isPrintedDecimal(bytes: Uint8Array, from: number, to: number): boolean {
+  const start = bytes[from] === 45 ? from + 1 : from;
+  let point = to;
+  for (let at = start; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte === 46 && point === to) point = at;
+    else if (byte < 48 || byte > 57) return false;
+  }
+  const digits = to - start - (point < to ? 1 : 0);
+  if (point === start || digits > exactDigits) return false;
+  const isZero = bytes[start] === 48;
+  if (isZero && point - start > 1) return false;
+  if (point === to) return !isZero || start === from;
+  if (point + 1 === to || bytes[to - 1] === 48) return false;
+  let at = point + 1;
+  while (bytes[at] === 48) at++;
+  return !isZero || at - point - 1 <= leadingZerosMax;
+}
+
 /** A float64 represents every whole number of up to this many decimal digits exactly. */
 const exactDigits = 15;
 
