@@ -97,5 +97,6 @@ export { templateIdOf, templateTextOf } from "./template/template-id.ts";
 export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
 export { lowerBound } from "./vector/binary-search.ts";
+export { parseRoundTripBytes } from "./vector/number.ts";
 export { parseQuantity, type Quantity } from "./vector/quantity.ts";
 export { growArray, type TextVector, textAt, toTextVector } from "./vector/text.ts";

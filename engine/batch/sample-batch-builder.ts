@@ -16,9 +16,8 @@ import { SeriesTable } from "../metrics/series-table.ts";
 import { toMember } from "../metrics/shared-set.ts";
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
-import { type Sample, startLeadNs } from "../model/sample.ts";
+import { type MetricType, type Sample, startLeadNs } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
-import { growArray } from "../vector/text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 import { hash64Words } from "../vector/xxhash.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
@@ -37,6 +36,14 @@ export interface SampleBatchOptions extends AdmissionPolicy {
  * Collects samples and encodes them as one batch. Fit for a worker thread; the census in shared memory is its only side
  * effect. Bytes that it reads must be valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`.
  */
+/** What a sample declares of its series. */
+interface Declaration {
+  series: number;
+  type: MetricType;
+  /** Number of the unit; -1 where the sample has none. */
+  unit: number;
+}
+
 export class SampleBatchBuilder {
   /** Samples that were refused, dropped or skewed so far. */
   readonly counts: AdmissionCounts;
@@ -48,8 +55,13 @@ export class SampleBatchBuilder {
   readonly #reasons: (string | number)[] = [];
   /** Byte sequences that named a series before, in the reader's wire format. */
   readonly #aliases = new TextTable();
-  /** For each alias the number of its series. */
-  #seriesOfAlias = new Int32Array(64);
+  /** For each alias its series, with the type and the unit that a sample of it declares. */
+  readonly #declarations: Declaration[] = [];
+  /** The declaration of the sample that was added last. */
+  #last: Declaration = { series: -1, type: "unknown", unit: -1 };
+  /** The bytes in which an alias was looked for last: a reader has one buffer for all of its aliases. */
+  #aliasBytes: Buffer | undefined;
+  #aliasSource: ByteSource = toByteSource(new Uint8Array(0));
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: ActiveSeries | undefined;
   readonly #timeAdmission: TimeAdmission;
@@ -83,19 +95,24 @@ export class SampleBatchBuilder {
   }
 
   /**
-   * The number of the series that the same bytes as [from, to) named before, so that a reader need not parse them
-   * again; else -1.
+   * The number of the alias that the first `length` bytes are, so that a reader need not parse them again; -1 where they
+   * are none.
    */
-  findAlias(from: number, to: number): number {
-    const alias = this.#aliases.find(this.#source, from, to);
-    return alias < 0 ? -1 : this.#seriesOfAlias[alias]!;
+  findAlias(bytes: Buffer, length: number): number {
+    return this.#aliases.find(this.#toAliasSource(bytes), 0, length);
   }
 
-  /** Notes that the bytes at [from, to) name a series, for `findAlias`. */
-  addAlias(from: number, to: number, series: number): void {
-    const alias = this.#aliases.intern(this.#source, from, to);
-    if (alias === this.#seriesOfAlias.length) this.#seriesOfAlias = growArray(this.#seriesOfAlias, alias * 2);
-    this.#seriesOfAlias[alias] = series;
+  /** Notes that the first `length` bytes name the series, type and unit of the sample that `addSample` added last. */
+  addAlias(bytes: Buffer, length: number): void {
+    const alias = this.#aliases.intern(this.#toAliasSource(bytes), 0, length);
+    this.#declarations[alias] = { ...this.#last };
+  }
+
+  /** As `add`, for a sample of the series that an alias names. */
+  addByAlias(alias: number, seconds: number, nanos: number, value: number): string | undefined {
+    const { series, type, unit } = this.#declarations[alias]!;
+    if (series >= 0) this.#table.declareAgain(series, type, unit);
+    return this.add(series, seconds, nanos, value);
   }
 
   /**
@@ -146,6 +163,9 @@ export class SampleBatchBuilder {
       at = to;
     }
     const number = this.#addSeries(series, scratch.source);
+    this.#last.series = number;
+    this.#last.type = type;
+    this.#last.unit = number < 0 || unit === "" ? -1 : this.#table.unitOf(number);
     if (timeNs < 0n) return this.add(number, -1, 0, value);
     const day = dayOf(timeNs);
     const ns = timeInDay(timeNs, day);
@@ -213,6 +233,14 @@ export class SampleBatchBuilder {
     const number = known < 0 ? this.#table.addSeries(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
+  }
+
+  #toAliasSource(bytes: Buffer): ByteSource {
+    if (this.#aliasBytes !== bytes) {
+      this.#aliasBytes = bytes;
+      this.#aliasSource = toByteSource(bytes);
+    }
+    return this.#aliasSource;
   }
 
   /** The negative number for series that are not stored for this reason. */

@@ -37,6 +37,12 @@ export class SeriesTable {
     if (unitFrom < unitTo) this.#unitOf[series] = this.units.intern(source, unitFrom, unitTo) + 1;
   }
 
+  /** As `declare`, with the number of a unit; -1 declares none. */
+  declareAgain(series: number, type: MetricType, unit: number): void {
+    if (type !== "unknown") this.#types[series] = types.indexOf(type);
+    if (unit >= 0) this.#unitOf[series] = unit + 1;
+  }
+
   /** As `declare`, with the unit as a string. */
   declareText(series: number, type: MetricType, unit: string): void {
     const source = toByteSource(Buffer.from(unit, "utf8"));

@@ -11,6 +11,7 @@ import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
 import { findStart, forEachRow, isArray } from "./row-splitter.ts";
+import { SampleLines } from "./sample-lines.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow, spanKeys } from "./span-row.ts";
 
@@ -139,7 +140,10 @@ function makeGeneralReader({ signal, arrivalMs }: RowSink, names?: LogFieldNames
 /** A row may become several samples; after the first that cannot be stored the rest are skipped. */
 function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
   const arrivalNs = BigInt(sink.arrivalMs) * 1_000_000n;
+  const lines = new SampleLines(body, sink.builder);
   return (from, to) => {
+    const alias = lines.find(from, to);
+    if (alias >= 0) return lines.add(alias);
     const { samples, hasOwnTime } = readMetricRow(body.toString("utf8", from, to), arrivalNs);
     if (!hasOwnTime) sink.untimedRows++;
     sink.countLabelCopies(samples);
@@ -147,6 +151,8 @@ function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
       const reason = sink.builder.addSample(sample);
       if (reason !== undefined) return reason;
     }
+    // The row names a single series.
+    if (samples.length === 1) lines.note();
     return undefined;
   };
 }

@@ -140,14 +140,14 @@ test("a series is the same when it is given by ranges, with labels in any order,
   ranges.addLabel(6, 9, 3, 3);
   ranges.addLabel(6, 9, 11, 12);
   const series = draft.addSeries(ranges);
-  expect(draft.findAlias(0, 12)).toBe(-1);
-  draft.addAlias(0, 12, series);
-  expect(draft.findAlias(0, 12)).toBe(series);
   draft.add(series, nowMs / 1000, 0, 1);
-  draft.add(series, nowMs / 1000, 5, 2);
+  const alias = Buffer.from("up in zone eu");
+  expect(draft.findAlias(alias, alias.length)).toBe(-1);
   draft.addSample(
     sample({ timeNs: ns(nowMs) + 7n, type: "unknown", labels: { pod: "a", zone: "eu" }, value: 6 }),
   );
+  draft.addAlias(alias, alias.length);
+  draft.addByAlias(draft.findAlias(alias, alias.length), nowMs / 1000, 5, 2);
   const store = await openStore({ dir, threads: 1, now });
   await store.appendEncoded(draft.finish());
   expect(await valuesOf(store, makeQuery({ groupBy: { without: [] } }))).toEqual({
