@@ -14,13 +14,11 @@ export function splitIntegers(values: Float64Array): { width: number; bytes: Uin
   for (let bound = 1; bound <= largest; bound *= 256) width++;
   const count = values.length;
   const bytes = new Uint8Array(count * width);
-  for (let row = 0; row < count; row++) {
-    let value = values[row]!;
-    for (let at = row; at < bytes.length; at += count) {
-      const quotient = Math.floor(value / 256);
-      bytes[at] = value - quotient * 256;
-      value = quotient;
-    }
+  for (let stream = 0, at = 0; stream < width; stream++) {
+    const shift = (stream % 4) * 8;
+    // A shift takes the lowest 32 bits of a number, however large it is. A typed array keeps the lowest 8 of what it gets.
+    if (stream < 4) for (let row = 0; row < count; row++) bytes[at++] = values[row]! >>> shift;
+    else for (let row = 0; row < count; row++) bytes[at++] = Math.floor(values[row]! / 2 ** 32) >>> shift;
   }
   return { width, bytes };
 }
