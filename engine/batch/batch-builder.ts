@@ -36,8 +36,6 @@ export class BatchBuilder {
   #admission: RowAdmission | undefined;
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = toByteSource(new Uint8Array(0));
-  /** True once a key was numbered that is too long: only then are the lengths of keys compared with the cap. */
-  #hasLongKey = false;
 
   /** `columns`: where the rows are collected; the fastest by default. */
   constructor(signal: RowSignal, policy: AdmissionPolicy, columns: BatchColumns = new MemoryColumns()) {
@@ -167,7 +165,6 @@ export class BatchBuilder {
   }
 
   #numberKey(source: ByteSource, from: number, to: number): number {
-    if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
     return this.#columns.addKey(source, from, to);
   }
 
@@ -197,10 +194,12 @@ export class BatchBuilder {
     const reason = this.#timeAdmission.findRefusal(row.seconds, row.nanos);
     if (reason !== undefined) return reason;
     if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
+    // The lengths of a row's keys are compared with the cap only where there is a longer key.
+    const hasLongKey = this.#columns.longestKeyBytes > attributeKeyBytesMax;
     for (let i = 0; i < row.attributes; i++) {
       if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
       const key = row.keys[i]!;
-      if (this.#hasLongKey && this.#columns.keyBytes(key) > attributeKeyBytesMax) {
+      if (hasLongKey && this.#columns.keyBytes(key) > attributeKeyBytesMax) {
         return `attribute key "${this.#columns.keyText(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
       }
       if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {

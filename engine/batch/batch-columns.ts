@@ -33,6 +33,8 @@ export interface BatchColumns {
   /** Returns whether the key at [from, to) has this number. */
   isKey(key: number, source: ByteSource, from: number, to: number): boolean;
   keyText(key: number): string;
+  /** Length in bytes of the longest key so far. */
+  readonly longestKeyBytes: number;
   /** Length of a key in bytes. */
   keyBytes(key: number): number;
   /** Adds a row, whose ranges lie in `source`, to its day. */

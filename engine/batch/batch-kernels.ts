@@ -19,6 +19,7 @@ export interface BatchKernels {
   gatherCodes(column: number, rows: number, positions: number, out: number): void;
   beginBatch(): void;
   keyCount(): number;
+  longestKeyBytes(): number;
   findKey(at: number, length: number): number;
   addKey(at: number, length: number): number;
   isKey(key: number, at: number, length: number): number;

@@ -60,6 +60,10 @@ export class MemoryColumns implements BatchColumns {
     return this.kernels.keyCount();
   }
 
+  get longestKeyBytes(): number {
+    return this.kernels.longestKeyBytes();
+  }
+
   read(bytes: Uint8Array, room: number, stableBytes: number): ByteSource {
     const source = this.memory.place(bytes, room);
     const from = source.bytes.byteOffset;

@@ -36,6 +36,8 @@ export class PlainColumns implements BatchColumns {
   #newest: PlainDay | undefined;
   #rows = 0;
 
+  longestKeyBytes = 0;
+
   get keyCount(): number {
     return this.#keys.size;
   }
@@ -52,6 +54,7 @@ export class PlainColumns implements BatchColumns {
   }
 
   addKey(source: ByteSource, from: number, to: number): number {
+    if (to - from > this.longestKeyBytes) this.longestKeyBytes = to - from;
     return this.#keys.intern(source, from, to);
   }
 

@@ -32,10 +32,6 @@ export interface SampleBatchOptions extends AdmissionPolicy {
   census?: ActiveSeries | undefined;
 }
 
-/**
- * Collects samples and encodes them as one batch. Fit for a worker thread; the census in shared memory is its only side
- * effect. Bytes that it reads must be valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`.
- */
 /** What a sample declares of its series. */
 interface Declaration {
   series: number;
@@ -44,6 +40,10 @@ interface Declaration {
   unit: number;
 }
 
+/**
+ * Collects samples and encodes them as one batch. Fit for a worker thread; the census in shared memory is its only side
+ * effect. Bytes that it reads must be valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`.
+ */
 export class SampleBatchBuilder {
   /** Samples that were refused, dropped or skewed so far. */
   readonly counts: AdmissionCounts;

@@ -1,7 +1,9 @@
 /** The hub's side of Kubernetes over HTTP: objects become managed resources, secrets are asked for at delivery. */
+
 import { execFileSync } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { alert, dashboard } from "../../server/control/samples.ts";
 import { call, type Running, startServer } from "../../server/running.ts";
@@ -238,9 +240,10 @@ describe("the channel", () => {
     const waiting = poll("prod");
     // The exporter is known once its poll has arrived.
     let message: unknown;
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 100; i++) {
       message = (await api("GET", "/dashboards/sync")).json.message;
       if (message !== none.json.message) break;
+      await sleep(20);
     }
     expect(message).toBe("The synchronisation of dashboards from Kubernetes was triggered in prod.");
     expect((await waiting).json.synchronisations).toBe(1);

@@ -208,7 +208,9 @@ const keys = [
   "timestamp",
 ];
 export const key = fc.oneof(
-  { weight: 30, arbitrary: fc.constantFrom(...keys).map((name) => JSON.stringify(name)) },
+  { weight: 60, arbitrary: fc.constantFrom(...keys).map((name) => JSON.stringify(name)) },
+  // Longer than a key may be, or the name of an object.
+  { weight: 1, arbitrary: fc.constantFrom(1_024, 1_025).map((length) => JSON.stringify("k".repeat(length))) },
   { weight: 1, arbitrary: quoted(fc.constantFrom(...keys)) },
 );
 const blank = fc.oneof(
