@@ -34,7 +34,7 @@ const leadingZerosMax = 5;
  * such decimals are printed as they are, since fifteen digits tell float64 numbers apart.
  */
 function isPrintedDecimal(bytes: Uint8Array, from: number, to: number): boolean {
-  const start = bytes[from] === 45 ? from + 1 : from;
+  const start = from < to && bytes[from] === 45 ? from + 1 : from;
   let point = to;
   for (let at = start; at < to; at++) {
     const byte = bytes[at]!;
