@@ -52,9 +52,9 @@ export class BatchBuilder {
   }
 
   /**
-   * Takes the bytes that ranges refer to from now on, with room for so many more behind them. Returns where they lie, to
-   * be read and written there. The first `stableBytes` must not change once a row was added that has a text there; all
-   * others may be overwritten.
+   * Sets the bytes that ranges refer to from now on. Returns where they lie, followed by `room` free bytes: the caller
+   * reads and writes them there. The first `stableBytes` must not be overwritten after a row with a text in them was
+   * added; the others may be.
    */
   read(bytes: Uint8Array, room = 0, stableBytes = bytes.byteLength): Buffer {
     this.#source = this.#columns.read(bytes, room, stableBytes);

@@ -22,8 +22,8 @@ export interface BatchColumns {
   /** Where the texts of a row are written that come as strings. */
   readonly scratch: ScratchBytes;
   /**
-   * Takes bytes that rows are read from, with room for so many more behind them; returns where they lie. The first
-   * `stableBytes` do not change once a row was added that has a text there; all others may be overwritten.
+   * Makes bytes readable for `addRow`. Returns where they lie, followed by `room` free bytes. The first `stableBytes` must
+   * not be overwritten after a row with a text in them was added; texts in the other bytes are copied.
    */
   read(bytes: Uint8Array, room: number, stableBytes: number): ByteSource;
   /** The number of the key at [from, to); -1 where it has none yet. */

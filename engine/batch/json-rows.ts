@@ -44,7 +44,7 @@ interface RowRules extends TimeBounds {
   counts: AdmissionCounts;
 }
 
-/** Bits of what a key says of a row, as in assembly/batch/jsonkeys.ts. */
+/** What a key says about the rows that have it, as bits; see assembly/batch/jsonkeys.ts. */
 const KeyKind = { logger: 2, otherSignal: 4, policy: 8 } as const;
 
 /** Rows that are read from one body. Ranges count from its beginning. */
@@ -75,7 +75,7 @@ export class JsonRows {
     return this.#source.bytes;
   }
 
-  /** Reads lines from `from`, or from where the last call stopped, until the end; at most `rowsMax` rows. */
+  /** Reads lines from where the last call stopped until the end of the bytes, at most `rowsMax` rows. */
   readLines(rowsMax: number): JsonStop {
     const { kernels } = this.#columns;
     return stops[kernels.readRows(this.#at(this.#source.bytes.length), rowsMax)]!;

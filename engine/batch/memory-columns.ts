@@ -1,6 +1,6 @@
 /** The columns of a batch in WebAssembly. */
 
-import { toDenseAttribute } from "../chunk/chunk-builder.ts";
+import { reorderNumbers, toDenseAttribute } from "../chunk/chunk-builder.ts";
 import { type SortedRows, selectColumns, stampRows, toOverflowAttribute } from "../chunk/chunk-encoder.ts";
 import type { AttributeVector } from "../column/encoding.ts";
 import { BlockMemory } from "../kernels/block-memory.ts";
@@ -158,6 +158,7 @@ export class MemoryColumns implements BatchColumns {
     const { memory, kernels } = this;
     const order = kernels.orderByTime(day);
     const positions = order === 0 ? 0 : kernels.invertOrder(order, rows);
+    const rowAt = order === 0 ? undefined : memory.uint32(order, rows);
     const columns = Array.from({ length: kernels.dayColumns(day) }, (_, i) => {
       const column = kernels.dayColumn(day, i);
       return { key: this.keyText(kernels.dayKey(day, i)), column, count: kernels.valueCount(column) };
@@ -169,8 +170,8 @@ export class MemoryColumns implements BatchColumns {
       return { values: this.#gatherTexts(column), codes: memory.int32(codes, rows) };
     };
     return {
-      timeNs: inOrder(memory.float64(kernels.dayTimes(day), rows), order, memory),
-      arrival: Float64Array.from(inOrder(memory.uint32(kernels.dayArrivals(day), rows), order, memory)),
+      timeNs: reorderNumbers(memory.float64(kernels.dayTimes(day), rows), rowAt),
+      arrival: reorderNumbers(Float64Array.from(memory.uint32(kernels.dayArrivals(day), rows)), rowAt),
       message: this.#gatherMessages(day, rows, order),
       level: toDense(kernels.dayLevel(day)),
       attributes: [
@@ -225,15 +226,4 @@ export class MemoryColumns implements BatchColumns {
     const length = kernels.keyLength(key);
     return decodeText(this.memory.uint8(kernels.keyAt(key), length), 0, length);
   }
-}
-
-/** The values in the order that lies at `order`; 0 leaves them as they are. */
-function inOrder<Values extends Float64Array | Uint32Array>(
-  values: Values,
-  order: number,
-  memory: BlockMemory,
-): Values {
-  if (order === 0) return values;
-  const rows = memory.uint32(order, values.length);
-  return values.map((_, position) => values[rows[position]!]!) as Values;
 }

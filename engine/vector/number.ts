@@ -26,7 +26,7 @@ export function parseRoundTripBytes(bytes: Uint8Array, from: number, to: number)
     : parseRoundTripNumber(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("latin1"));
 }
 
-/** JavaScript prints numbers with more zeros than this behind "0." with an exponent. */
+/** A number below 1 with more zeros than this after the point is printed by JavaScript with an exponent, as in 1e-7. */
 const leadingZerosMax = 5;
 
 /**

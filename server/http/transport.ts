@@ -213,7 +213,7 @@ async function answer(
   requester: Requester,
 ): Promise<Reply> {
   const tokenInPath = route.tokenParameter === undefined ? undefined : params[route.tokenParameter];
-  const head = { ...received, tokenInPath };
+  const head = tokenInPath === undefined ? received : { ...received, tokenInPath };
   if (tokenInPath !== undefined) requester.by = null;
   const admitted = admit(state, head, route, requester);
   const holder =

@@ -142,8 +142,13 @@ export class RowSink extends Sink {
 
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
   add(row: RowRanges, bytes: Buffer): void {
-    if (this.flattensJson && canBeJson(row, bytes)) this.addText(toLogRow(row, bytes, this.builder));
-    else this.countRow(this.builder.add(row));
+    this.countRow(this.addUncountedRanges(row, bytes));
+  }
+
+  /** Like `add`, but the caller counts the row. Returns why it cannot be stored, or undefined. */
+  addUncountedRanges(row: RowRanges, bytes: Buffer): string | undefined {
+    const flattens = this.flattensJson && canBeJson(row, bytes);
+    return flattens ? this.addUncounted(toLogRow(row, bytes, this.builder)) : this.builder.add(row);
   }
 
   /** Adds a row of texts, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */

@@ -6,6 +6,8 @@
  * Reads may pass the end of the text by at most 15 bytes.
  */
 
+import { sameBytes } from "./bytes.ts";
+
 /** Address at which the message that is being split begins. */
 let start: usize = 0;
 /** Address at which this message ends. */
@@ -227,21 +229,11 @@ function alike(a: u32, b: u32): bool {
   for (let i: u32 = 0; i < variables; i++, variableA++, variableB++) {
     const toA = load<u32>(startsAt + ((<usize>variableA) << 2));
     const toB = load<u32>(startsAt + ((<usize>variableB) << 2));
-    if (toA - atA != toB - atB || differ(textAt + atA, textAt + atB, toA - atA)) return false;
+    if (toA - atA != toB - atB || !sameBytes(textAt + atA, textAt + atB, toA - atA)) return false;
     atA = load<u32>(endsAt + ((<usize>variableA) << 2));
     atB = load<u32>(endsAt + ((<usize>variableB) << 2));
   }
   const toA = load<u32>(offsetsAt + ((<usize>a) << 2), 4);
   const toB = load<u32>(offsetsAt + ((<usize>b) << 2), 4);
-  return toA - atA == toB - atB && !differ(textAt + atA, textAt + atB, toA - atA);
-}
-
-@inline
-function differ(a: usize, b: usize, length: u32): bool {
-  let i: u32 = 0;
-  for (; i + 8 <= length; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return true;
-  const rest = length - i;
-  if (rest == 0) return false;
-  const unlike = load<u64>(a + i) ^ load<u64>(b + i);
-  return (unlike & (((<u64>1) << (<u64>rest << 3)) - 1)) != 0;
+  return toA - atA == toB - atB && sameBytes(textAt + atA, textAt + atB, toA - atA);
 }

@@ -5,7 +5,6 @@ import type { JsonRows, JsonStop } from "../../../engine/index.ts";
 import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
 import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
-import { canBeJson, toLogRow } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
@@ -54,19 +53,12 @@ function readFast(body: Buffer, sink: RowSink): boolean {
   const form = { signal, start: findStart(body), arrivalMs, flattensJson, ...names };
   const rows = builder.readJson(body, { ...form, keysMax: ingestKeysMax, membersMax: flatKeysMax });
   if (rows === undefined) return false;
-  const readGeneral = makeGeneralReader(sink);
+  const addParsed = makeGeneralReader(sink);
   /** Reads or adds the row at which reading stopped. */
   const finishRow = (stop: JsonStop): string | undefined => {
-    if (stop === "staged row") {
-      const row = rows.stagedRow;
-      if (!(flattensJson && canBeJson(row, rows.bytes))) return builder.add(row);
-      return sink.addUncounted(toLogRow(row, rows.bytes, builder));
-    }
+    if (stop === "staged row") return sink.addUncountedRanges(rows.stagedRow, rows.bytes);
     const { from, to } = rows.lastRow;
-    const { row, hasOwnTime } = readGeneral(body.toString("utf8", from, to));
-    const reason = sink.addUncounted(row);
-    if (!hasOwnTime) sink.untimedRows++;
-    return reason;
+    return addParsed(body.toString("utf8", from, to));
   };
   forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
   sink.untimedRows += rows.finish();
@@ -103,19 +95,14 @@ function forEachStop(
 
 /** Rows of the usual shape are read by the fast reader, the others by the general one. */
 function makeRowReader(sent: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
-  const { builder } = sink;
-  const body = builder.read(sent);
+  const body = sink.builder.read(sent);
   // Only the general reader looks fields up by names that the sender gives.
   const fastReader = names === undefined ? makeFastReader(body, sink) : undefined;
-  const readGeneral = makeGeneralReader(sink, names);
+  const addParsed = makeGeneralReader(sink, names);
   return (from, to) => {
     const ranges = fastReader?.read(from, to);
-    if (ranges !== undefined && !(sink.flattensJson && canBeJson(ranges, body))) return builder.add(ranges);
-    if (ranges !== undefined) return sink.addUncounted(toLogRow(ranges, body, builder));
-    const { row, hasOwnTime } = readGeneral(body.toString("utf8", from, to));
-    const reason = sink.addUncounted(row);
-    if (!hasOwnTime) sink.untimedRows++;
-    return reason;
+    if (ranges !== undefined) return sink.addUncountedRanges(ranges, body);
+    return addParsed(body.toString("utf8", from, to));
   };
 }
 
@@ -130,11 +117,20 @@ function makeFastReader(body: Buffer, sink: RowSink): JsonLines | undefined {
   }
 }
 
-function makeGeneralReader({ signal, arrivalMs }: RowSink, names?: LogFieldNames): (text: string) => ReadRow {
+/** Adds the row of a JSON text that is parsed as a whole. Returns why it cannot be stored, or undefined. Throws RowProblem. */
+function makeGeneralReader(sink: RowSink, names?: LogFieldNames): (text: string) => string | undefined {
+  const { signal, arrivalMs } = sink;
   const arrivalNs = BigInt(arrivalMs) * 1_000_000n;
-  if (signal === "traces") return (text) => ({ row: readSpanRow(text), hasOwnTime: true });
-  if (signal === "logs") return (text) => readLogRow(text, arrivalNs, names);
-  return (text) => readBodyRow(text, arrivalNs);
+  const read = (text: string): ReadRow => {
+    if (signal === "traces") return { row: readSpanRow(text), hasOwnTime: true };
+    return signal === "logs" ? readLogRow(text, arrivalNs, names) : readBodyRow(text, arrivalNs);
+  };
+  return (text) => {
+    const { row, hasOwnTime } = read(text);
+    const reason = sink.addUncounted(row);
+    if (!hasOwnTime) sink.untimedRows++;
+    return reason;
+  };
 }
 
 /** A row may become several samples; after the first that cannot be stored the rest are skipped. */

@@ -23,6 +23,9 @@ const names = {
   value: toBytes("value"),
 };
 
+/** Bits of the members that a row has, of those that are not part of the series' name. */
+const Seen = { millis: 1, value: 2, nanos: 4 } as const;
+
 function toBytes(text: string): Buffer {
   return Buffer.from(text, "latin1");
 }
@@ -52,8 +55,8 @@ export class SampleLines {
     this.#scanner.begin(from, to);
     const end = this.#readMembers(this.#scanner.skipBlank(from));
     const isWhole = end >= 0 && this.#scanner.skipBlank(end) === to;
-    // Both a time and a value.
-    if (!isWhole || (this.#seen !== 3 && this.#seen !== 6)) this.#keyTo = 0;
+    const hasBoth = this.#seen === (Seen.millis | Seen.value) || this.#seen === (Seen.nanos | Seen.value);
+    if (!isWhole || !hasBoth) this.#keyTo = 0;
     return this.#keyTo === 0 ? -1 : this.#builder.findAlias(this.#key, this.#keyTo);
   }
 
@@ -94,15 +97,15 @@ export class SampleLines {
     const length = keyTo - from - 1;
     if (length === names.value.length && scanner.matches(names.value, from + 1)) return this.#readValue(at);
     if (length === names.timestamp.length && scanner.matches(names.timestamp, from + 1))
-      return this.#readTime(1, scanner.readMillis(at));
+      return this.#readTime(Seen.millis, scanner.readMillis(at));
     if (length === names.timeUnixNano.length && scanner.matches(names.timeUnixNano, from + 1))
-      return this.#readTime(4, scanner.readNanos(at));
+      return this.#readTime(Seen.nanos, scanner.readNanos(at));
     const end = this.#skipValue(at);
     if (end >= 0) this.#addToKey(from, end);
     return end;
   }
 
-  /** `bit`: 1 for milliseconds, 4 for nanoseconds. */
+  /** `bit`: which of the two times it is. `end`: the position after it, or -1. */
   #readTime(bit: number, end: number): number {
     if ((this.#seen & bit) !== 0) return -1;
     this.#seen |= bit;
@@ -112,8 +115,8 @@ export class SampleLines {
   }
 
   #readValue(at: number): number {
-    if ((this.#seen & 2) !== 0) return -1;
-    this.#seen |= 2;
+    if ((this.#seen & Seen.value) !== 0) return -1;
+    this.#seen |= Seen.value;
     const body = this.#body;
     let end = body[at] === minus ? at + 1 : at;
     while (end < this.#scanner.to && (isDigit(body[end]!) || body[end] === point)) end++;

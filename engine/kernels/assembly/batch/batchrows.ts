@@ -11,14 +11,13 @@ import {
   stagedRowAt,
   stagedToAt,
 } from "./blocks.ts";
+import { copyText, sameBytes } from "../bytes.ts";
 import {
-  copyText,
   findText,
   internText,
   keepText,
   newColumn,
   pushValue,
-  sameBytes,
   sharedCodeOffset,
   sharedSetOffset,
   textAt,
@@ -73,10 +72,6 @@ export function beginBatch(): void {
   longestKey = 0;
   day = 0;
   rows = 0;
-}
-
-export function rowCount(): u32 {
-  return rows;
 }
 
 export function keyCount(): u32 {

@@ -3,7 +3,10 @@ import { growBlock, reserveBlock, reserveZeros } from "./blocks.ts";
 import { addKey, findKey, keyAt, keyCount, keyLength } from "./batchrows.ts";
 import { findText, internText, newColumn } from "./texttable.ts";
 
-/** Bits of what a key says of a row: that the key is known; that the row may be in a logger's form, or of another signal. */
+/**
+ * What a key says about the rows that have it, as bits. Known: the key was looked up in the names below. Logger: only rows
+ * in the form of a logger have it. Other signal: only rows of another signal have it.
+ */
 const knownKey: u8 = 1;
 export const loggerKey: u8 = 2;
 export const otherSignalKey: u8 = 4;
@@ -61,7 +64,7 @@ export function kindOf(key: u32): u32 {
   return load<u8>(kinds + key);
 }
 
-/** Notes that a row has a key in `attributes`. False where it had it before. */
+/** Records that a row has a key in `attributes`. Returns false where the row has this key for the second time. */
 @inline
 export function isFirstInside(key: u32, row: u32): bool {
   const last = lastInside + ((<usize>key) << 2);

@@ -3,7 +3,7 @@
  * numbers as JavaScript prints them. Such a list is stored as it was sent.
  */
 import { findPlainEnd, readScalar, rowEnd, skipPlain } from "./jsontext.ts";
-import { sameBytes } from "./texttable.ts";
+import { sameBytes } from "../bytes.ts";
 
 const quote: u32 = 0x22;
 const backslash: u32 = 0x5c;

@@ -55,7 +55,7 @@ import {
   skipBlank,
 } from "./jsontext.ts";
 import { readMillis, readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
-import { sameBytes } from "./texttable.ts";
+import { sameBytes } from "../bytes.ts";
 
 /** What `readRows` stopped at. */
 const atEnd: i32 = 0;
@@ -74,7 +74,7 @@ const openingBrace: u32 = 0x7b;
 const closingBrace: u32 = 0x7d;
 const newline: u32 = 0x0a;
 
-/** Objects in more objects are left to the caller, and those with longer names. */
+/** Objects that are nested deeper than this, or whose names are longer, are left to the caller. */
 const depthMax: u32 = 16;
 const objectNameBytesMax: u32 = 1024;
 

@@ -11,7 +11,7 @@ const letterU: u32 = 0x75;
 const exactDigits: u32 = 15;
 /** Integers keep all of their digits; longer ones are left to the caller. */
 const integerDigitsMax: u32 = 300;
-/** JavaScript prints numbers with more zeros than this behind "0." with an exponent. */
+/** A number below 1 with more zeros than this after the point is printed by JavaScript with an exponent, as in 1e-7. */
 const leadingZerosMax: u32 = 5;
 
 /** Where the row that is read ends. */

@@ -5,6 +5,7 @@
  * The hash is fast, and made with a secret. A text that takes too many probes shows that somebody chose the texts to
  * collide; the table then goes over to SipHash-1-3, which nobody can choose texts for.
  */
+import { copyText, maskOf, sameBytes } from "../bytes.ts";
 import { growBlock, reserveBlock, reserveZeros } from "./blocks.ts";
 
 /** A table, by offsets: */
@@ -259,36 +260,14 @@ export function gatherCodes(column: usize, rows: u32, positions: usize, out: usi
   }
 }
 
-/** Copies a text; up to 15 bytes behind the target may be overwritten. */
-@inline
-export function copyText(to: usize, from: usize, length: u32): void {
-  if (length > 64) {
-    memory.copy(to, from, length);
-    return;
-  }
-  for (let at: usize = 0; at < length; at += 16) v128.store(to + at, v128.load(from + at));
-}
-
-@inline
-function maskOf(length: u32): u64 {
-  return ((<u64>1) << ((<u64>length) << 3)) - 1;
-}
-
-/** Reads up to 7 bytes behind both texts. */
-@inline
-export function sameBytes(a: usize, b: usize, length: u32): bool {
-  let left = length;
-  for (; left >= 8; left -= 8, a += 8, b += 8) if (load<u64>(a) != load<u64>(b)) return false;
-  return ((load<u64>(a) ^ load<u64>(b)) & maskOf(left)) == 0;
-}
-
 @inline
 function hashOf(table: usize, at: usize, length: u32): u32 {
   return load<u32>(table, keyedOffset) == 0 ? fastHash(at, length) : sipHash(at, length);
 }
 
+/** A hash made with the secret. Reads up to 7 bytes behind the text. */
 @inline
-function fastHash(at: usize, length: u32): u32 {
+export function fastHash(at: usize, length: u32): u32 {
   let hash: u64 = secret ^ ((<u64>length) * 0x9e37_79b9_7f4a_7c15);
   let left = length;
   for (; left >= 8; left -= 8, at += 8) {

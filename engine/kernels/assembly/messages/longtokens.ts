@@ -117,7 +117,10 @@ function digitOf(byte: u32): u32 {
   return letter < 6 ? letter + 10 : 16;
 }
 
-/** Adds the long tokens of a text to the block: of hexadecimal digits with a letter, and of decimal digits alone, also within such. */
+/**
+ * Adds the long tokens of a text to the block. A long token is a run of hexadecimal digits with a letter among them, or a
+ * run of decimal digits, which may be part of such a run.
+ */
 function addTokens(tokens: usize, from: usize, to: usize): void {
   if (to - from < decimalTokenMin) return;
   let begin = from;

@@ -47,11 +47,14 @@ function addNgram(filter: usize, ngram: u32): void {
 
 /** Adds the n-grams of a text. */
 export function addNgrams(filter: usize, from: usize, to: usize): void {
-  if (load<u32>(filter, lettersOffset) == 3) addTrigrams(filter, from, to);
-  else addFourgrams(filter, from, to);
+  // The numbers of letters are constants, so that the compiler divides by constants.
+  if (load<u32>(filter, lettersOffset) == 3) addNgramsOf(filter, from, to, 3, letters * letters);
+  else addNgramsOf(filter, from, to, 4, letters * letters * letters);
 }
 
-function addTrigrams(filter: usize, from: usize, to: usize): void {
+/** `shorter`: how many n-grams of one letter less there are. */
+@inline
+function addNgramsOf(filter: usize, from: usize, to: usize, n: u32, shorter: u32): void {
   let length: u32 = 0;
   let ngram: u32 = 0;
   for (let at = from; at < to; at++) {
@@ -60,26 +63,12 @@ function addTrigrams(filter: usize, from: usize, to: usize): void {
       length = 0;
       continue;
     }
-    ngram = (ngram % (letters * letters)) * letters + letter;
-    if (++length >= 3) addNgram(filter, ngram);
+    ngram = (ngram % shorter) * letters + letter;
+    if (++length >= n) addNgram(filter, ngram);
   }
 }
 
-function addFourgrams(filter: usize, from: usize, to: usize): void {
-  let length: u32 = 0;
-  let ngram: u32 = 0;
-  for (let at = from; at < to; at++) {
-    const letter = (<u32>load<u8>(at) | 0x20) - 0x61;
-    if (letter >= letters) {
-      length = 0;
-      continue;
-    }
-    ngram = (ngram % (letters * letters * letters)) * letters + letter;
-    if (++length >= 4) addNgram(filter, ngram);
-  }
-}
-
-/** Adds the n-grams of another filter of as many letters. */
+/** Adds the n-grams of another filter, whose n-grams have the same number of letters. */
 export function addAllNgrams(filter: usize, other: usize): void {
   const list: usize = load<u32>(other, listOffset);
   const end = sinkAt(list) + sinkLength(list);

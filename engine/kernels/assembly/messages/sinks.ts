@@ -1,4 +1,5 @@
 /** Growing streams of bytes. */
+import { copyText } from "../bytes.ts";
 import { growBlock, reserveBlock } from "../batch/blocks.ts";
 
 /** A stream, by offsets: where its bytes lie, how many there are, and how many there is room for. */
@@ -60,10 +61,5 @@ export function pushWord(sink: usize, word: u32): void {
 /** Appends bytes that lie elsewhere. */
 @inline
 export function appendBytes(sink: usize, from: usize, bytes: u32): void {
-  const to = extendSink(sink, bytes);
-  if (bytes > 64) {
-    memory.copy(to, from, bytes);
-    return;
-  }
-  for (let at: usize = 0; at < bytes; at += 16) v128.store(to + at, v128.load(from + at));
+  copyText(extendSink(sink, bytes), from, bytes);
 }

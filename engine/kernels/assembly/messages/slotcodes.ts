@@ -1,6 +1,7 @@
 /** Encodings of the values of one slot, as template/slot-encoding.ts defines them. */
 import { reserveBlock } from "../batch/blocks.ts";
-import { sameBytes } from "../batch/texttable.ts";
+import { fastHash } from "../batch/texttable.ts";
+import { sameBytes } from "../bytes.ts";
 import { appendBytes, extendSink, pushByte, pushWord } from "./sinks.ts";
 
 export const kindConstant: u32 = 1;
@@ -64,7 +65,7 @@ export function takeValues(valueBytes: usize, valueOffsets: usize, values: u32):
   count = values;
 }
 
-/** Writes the values, and returns the kind of their encoding. */
+/** Chooses the encoding of the values, writes them to the streams, and returns the kind of the encoding. */
 export function encodeValues(classes: u32, data: usize, lengths: usize, longLengths: usize, texts: usize): u32 {
   if (count > 1 && areAllEqual()) {
     pushText(0, lengths, longLengths, texts);
@@ -102,19 +103,6 @@ function areAllEqual(): bool {
   return true;
 }
 
-@inline
-function hashOf(at: usize, length: u32): u32 {
-  let hash: u64 = length;
-  let left = length;
-  for (; left >= 8; left -= 8, at += 8) {
-    hash = (hash ^ load<u64>(at)) * 0x9e37_79b9_7f4a_7c15;
-    hash ^= hash >> 29;
-  }
-  const rest = load<u64>(at) & (((<u64>1) << ((<u64>left) << 3)) - 1);
-  hash = (hash ^ rest) * 0x9e37_79b9_7f4a_7c15;
-  return <u32>(hash >> 40);
-}
-
 /** Writes the number of distinct values less one, then a code for each value. False, with nothing written, where they are too many. */
 function encodeDictionary(data: usize, lengths: usize, longLengths: usize, texts: usize): bool {
   const distinctMax = min<u32>(dictionaryMax, count >> 3);
@@ -122,7 +110,7 @@ function encodeDictionary(data: usize, lengths: usize, longLengths: usize, texts
   let distinct: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const at = valueAt(i);
-    let slot = hashOf(at, <u32>(valueEnd(i) - at)) & (tableLength - 1);
+    let slot = fastHash(at, <u32>(valueEnd(i) - at)) & (tableLength - 1);
     let code: u32 = load<u16>(table + (slot << 1));
     while (code != 0 && !areEqual(load<u32>(firsts + ((code - 1) << 2)), i)) {
       slot = (slot + 1) & (tableLength - 1);
@@ -221,8 +209,8 @@ function hexDigit(digit: u32): u32 {
 }
 
 /**
- * Writes the least number (float64), the bytes of the largest difference from it, then the differences, byte-stream
- * split: first the lowest byte of each.
+ * Writes the least number (float64), the width in bytes of the largest difference from it (u8), then the difference of
+ * each number from the least, byte-stream split: the lowest byte of each first.
  */
 function writeNumbers(data: usize): void {
   let least: u64 = u64.MAX_VALUE;

@@ -1,6 +1,6 @@
 /** The variables of a chunk's messages as columns, as template/variable-columns.ts defines them. */
 import { reserveBlock, reserveZeros } from "../batch/blocks.ts";
-import { sameBytes } from "../batch/texttable.ts";
+import { sameBytes } from "../bytes.ts";
 import { addTokenText, addTokenTexts, beginTokens, finishTokens, newTokens } from "./longtokens.ts";
 import {
   addAllNgrams,
@@ -65,9 +65,10 @@ let attributes: usize = 0;
 let attributeCount: u32 = 0;
 
 /**
- * Encodes the variables of `rows` messages. `templates` texts, with 0xff for each variable, lie at `texts` from
- * `offsets`. `codes` has the template of each row; `firstVariables`, `starts` and `ends` the variables, whose places
- * count from `bytes`. The results lie where the functions below say.
+ * Encodes the variables of `rows` messages. The texts of the templates, with the byte 0xff in the place of each variable,
+ * lie one behind the other at `texts`; `offsets` has where each begins. `codes` has the template of each row,
+ * `firstVariables` its first variable, and `starts` and `ends` the positions of all variables in the bytes at `bytes`. The
+ * functions below return the results.
  */
 export function encodeVariables(
   rows: u32,
