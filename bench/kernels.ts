@@ -6,8 +6,8 @@
  */
 import { parseArgs } from "node:util";
 import { Arena } from "../engine/kernels/arena.ts";
-import type { CodeVector, Text } from "../engine/kernels/contract.ts";
 import { makeNeedle } from "../engine/kernels/needle.ts";
+import type { CodeVector, Text } from "../engine/kernels/vectors.ts";
 import { openKernels } from "../engine/kernels/wasm-kernels.ts";
 import { generateRows } from "../fixtures/logs.ts";
 import { Random } from "../fixtures/random.ts";

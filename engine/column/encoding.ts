@@ -8,13 +8,8 @@ import {
   uint32Of,
   writePayload,
 } from "../files/column-payload.ts";
-import {
-  addSplitIntegers,
-  joinByteStreams,
-  splitByteStreams,
-  splitIntegers,
-} from "../kernels/byte-stream-split.ts";
-import { type Heap, plainHeap } from "../kernels/heap.ts";
+import { splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
+import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
 import {
   decodeVariables,
@@ -23,7 +18,7 @@ import {
   type VariableGroup,
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
-import { type Codes, viewAsCodes } from "../vector/codes.ts";
+import type { Codes } from "../vector/codes.ts";
 import { parseIntegerBytes, parseRoundTripBytes } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
@@ -144,6 +139,9 @@ export function encodeMessage(
   };
 }
 
+/** Most bytes of a number that streams hold: it is below 2^53. */
+const integerWidthMax = 7;
+
 /** Clocks tick in seconds, milliseconds or microseconds; these are their ticks in nanoseconds. */
 const timeUnits = [1e9, 1e6, 1e3];
 
@@ -175,19 +173,19 @@ function areMultiples(values: Float64Array, unit: number): boolean {
 export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
-  const [base, step, unit] = float64Of(bufferAt(payload, 0));
+  const [first, step, unit] = float64Of(bufferAt(payload, 0));
   if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
   const values = heap.float64(payload.rows);
-  addSplitIntegers(bufferAt(payload, 1), payload.width, values);
-  let value = base! - step!;
-  for (let row = 0; row < payload.rows; row++) {
-    const delta = values[row]!;
-    // A non-negative difference has an even code. The remainder operator takes ten times as long with float64.
-    const half = Math.floor(delta * 0.5);
-    value += step! + (half * 2 === delta ? half : -half - 1) * unit;
-    values[row] = value;
-  }
+  heap.kernels.joinDeltas(streamsAt(payload, 1), payload.width, { first: first!, step: step!, unit }, values);
   return values;
+}
+
+/** The streams of the payload's numbers in one of its buffers. Throws Failure "damage" where they do not fit. */
+function streamsAt(payload: Payload, buffer: number): Uint8Array {
+  const streams = bufferAt(payload, buffer);
+  if (payload.width > integerWidthMax || streams.byteLength !== payload.rows * payload.width)
+    throw new Failure("damage", "column: numbers cut short");
+  return streams;
 }
 
 /** Decodes any column except template-encoded messages, variables, times and samples. Throws Failure "damage". */
@@ -255,7 +253,8 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 function decodeDictionary(payload: Payload, heap: Heap): Column {
   const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
-  const codes = viewAsCodes(joinByteStreams(bufferAt(payload, 2), payload.width, heap), payload.width);
+  const codes = allocateCodes(heap, payload.width, payload.rows);
+  heap.kernels.joinCodes(streamsAt(payload, 2), codes);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
@@ -346,8 +345,7 @@ function parseNumbers(values: TextVector): Float64Array | undefined {
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
   const values = heap.float64(payload.rows);
-  addSplitIntegers(bufferAt(payload, first + 1), payload.width, values);
-  for (let row = 0; row < values.length; row++) values[row] = base + values[row]!;
+  heap.kernels.joinIntegers(streamsAt(payload, first + 1), payload.width, base, values);
   return values;
 }
 

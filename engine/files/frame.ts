@@ -152,5 +152,9 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
 }
 
 function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
-  return zstdDecompressSync(stored, { maxOutputLength: Math.max(payloadBytes, 1) });
+  // A buffer of one byte more than is needed: a full one would make zlib allocate a second one.
+  return zstdDecompressSync(stored, {
+    maxOutputLength: Math.max(payloadBytes, 1),
+    chunkSize: Math.max(payloadBytes + 1, zlibConstants.Z_MIN_CHUNK),
+  });
 }

@@ -3,8 +3,6 @@
  * byte of each, and so on. High bytes change little from number to number, so they compress better when they lie
  * together.
  */
-import { Failure } from "../failure.ts";
-import type { Heap } from "./heap.ts";
 
 /** Splits non-negative whole numbers below 2^53 into as few streams as the largest needs (0 where all are 0). */
 export function splitIntegers(values: Float64Array): { width: number; bytes: Uint8Array } {
@@ -23,20 +21,6 @@ export function splitIntegers(values: Float64Array): { width: number; bytes: Uin
   return { width, bytes };
 }
 
-/**
- * Adds to each value the number that `width` streams hold for it. Throws Failure "damage" where the streams do not have
- * a byte per value.
- */
-export function addSplitIntegers(bytes: Uint8Array, width: number, values: Float64Array): void {
-  const count = values.length;
-  if (bytes.byteLength !== count * width) throw new Failure("damage", "column: numbers cut short");
-  let factor = 1;
-  for (let stream = 0; stream < width; stream++, factor *= 256) {
-    const from = stream * count;
-    for (let row = 0; row < count; row++) values[row] = values[row]! + bytes[from + row]! * factor;
-  }
-}
-
 /** Splits numbers of `width` bytes that lie one after the other. */
 export function splitByteStreams(bytes: Uint8Array, width: number): Uint8Array {
   if (width === 1) return bytes;
@@ -45,14 +29,4 @@ export function splitByteStreams(bytes: Uint8Array, width: number): Uint8Array {
   for (let stream = 0, target = 0; stream < width; stream++)
     for (let row = 0, at = stream; row < count; row++, at += width) streams[target++] = bytes[at]!;
   return streams;
-}
-
-/** The inverse of `splitByteStreams`: the numbers one after the other again, on a heap. */
-export function joinByteStreams(streams: Uint8Array, width: number, heap: Heap): Uint8Array {
-  if (width === 1) return heap.place(streams);
-  const bytes = heap.uint8(streams.byteLength);
-  const count = streams.byteLength / width;
-  for (let stream = 0, at = 0; stream < width; stream++)
-    for (let row = 0, target = stream; row < count; row++, target += width) bytes[target] = streams[at++]!;
-  return bytes;
 }

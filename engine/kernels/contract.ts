@@ -8,18 +8,9 @@
  * verifies this once, when a column is decoded). Bitmaps have a bit per row, least significant bit first, and the bits
  * past the last row are zero. A selection is a bitmap of the rows to read, or null for all rows.
  */
+import type { DecodingKernels } from "./decoding.ts";
 import type { Needle } from "./needle.ts";
-
-type AnyBuffer = ArrayBufferLike;
-
-export type Bits<B extends AnyBuffer> = Uint8Array<B>;
-export type CodeVector<B extends AnyBuffer> = Uint8Array<B> | Uint16Array<B> | Uint32Array<B>;
-
-/** Rows of text: row i is bytes[offsets[i], offsets[i + 1]); the first offset need not be 0. */
-export interface Text<B extends AnyBuffer> {
-  offsets: Uint32Array<B>;
-  bytes: Uint8Array<B>;
-}
+import type { AnyBuffer, Bits, CodeVector, Text } from "./vectors.ts";
 
 /** low <= x <= high; an open end excludes its bound. */
 export interface NumberRange {
@@ -29,7 +20,7 @@ export interface NumberRange {
   highOpen: boolean;
 }
 
-export interface Kernels<B extends AnyBuffer> {
+export interface Kernels<B extends AnyBuffer> extends DecodingKernels<B> {
   /**
    * Writes the positions in bytes[from, to) where the needle begins, ascending, overlapping ones too, until `hits` is
    * full.

@@ -1,9 +1,12 @@
 /** The memory that columns are decoded into: the JavaScript heap, or a thread's column cache. */
+import type { Codes } from "../vector/codes.ts";
 import type { Kernels } from "./contract.ts";
 import { plainKernels } from "./plain.ts";
 
 /** Allocates vectors, filled with zeros or with given bytes, and aligned for the widest kernel. */
 export interface Heap {
+  /** Kernels that can read and write vectors on this heap. */
+  readonly kernels: Kernels<ArrayBufferLike>;
   uint8(length: number): Uint8Array;
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
@@ -13,6 +16,8 @@ export interface Heap {
    * cache always copies them.
    */
   place(bytes: Uint8Array): Uint8Array;
+  /** Calls `use` with memory on this heap that is freed when it returns. */
+  withScratch<T>(use: (scratch: Heap) => T): T;
 }
 
 /** The memory of one decoded column. */
@@ -50,8 +55,15 @@ export const plainHeap: Heap = {
   uint16: (length) => new Uint16Array(length),
   uint32: (length) => new Uint32Array(length),
   float64: (length) => new Float64Array(length),
+  kernels: plainKernels,
   place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
+  withScratch: (use) => use(plainHeap),
 };
+
+/** Codes of `width` bytes (1, 2 or 4), all 0. */
+export function allocateCodes(heap: Heap, width: number, rows: number): Codes {
+  return width === 1 ? heap.uint8(rows) : width === 2 ? heap.uint16(rows) : heap.uint32(rows);
+}
 
 const plainColumnMemory: ColumnMemory = { ...plainHeap, byteLength: 0 };
 

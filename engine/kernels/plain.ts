@@ -3,12 +3,16 @@ import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../ve
 import { foldedByte } from "../vector/case-folding.ts";
 import { mayContainIn } from "../vector/membership-filter.ts";
 import { interpolate } from "../vector/quantile-sketch.ts";
-import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
+import type { Kernels, NumberRange } from "./contract.ts";
 import type { Needle } from "./needle.ts";
+import { plainDecodingKernels } from "./plain-decoding.ts";
+import type { Bits, Text } from "./vectors.ts";
 
 type Any = ArrayBufferLike;
 
 export const plainKernels: Kernels<Any> = {
+  ...plainDecodingKernels,
+
   findHits,
   rowsHolding: findRows,
   countHolding: (text, needle) => forEachRowContaining(text, needle, () => undefined),

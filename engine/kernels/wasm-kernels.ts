@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { makeBlockMask } from "../vector/membership-filter.ts";
 import { type Arena, reservedBytes } from "./arena.ts";
-import type { Bits, CodeVector, Kernels } from "./contract.ts";
+import type { Kernels } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 import { plainKernels } from "./plain.ts";
+import type { Bits, CodeVector } from "./vectors.ts";
+import { type DecodingExports, makeDecodingKernels } from "./wasm-decoding.ts";
 import { type Global, instantiateKernels } from "./webassembly.ts";
 
 type Shared = SharedArrayBuffer;
@@ -13,12 +15,11 @@ type Shared = SharedArrayBuffer;
  * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes per code, and a selection of 0 means
  * all rows.
  */
-interface Exports {
+interface Exports extends DecodingExports {
   scratchBytes: Global;
   needleAt: Global;
   foldAt: Global;
   needleBytesMax: Global;
-  operandAt: Global;
   operandBytesMax: Global;
   setNeedle(length: number, first: number, second: number, fold: boolean): void;
   findHits(bytes: number, from: number, to: number, hits: number, hitsMax: number): number;
@@ -137,6 +138,7 @@ export function openKernels(arena: Arena): Kernels<Shared> {
     ...makeGroupKernels(exports),
     ...makeAggregateKernels(exports),
     ...makeOrderKernels(exports),
+    ...makeDecodingKernels(exports, scratch),
   };
 }
 
@@ -155,9 +157,9 @@ function makeTextKernels(
     if (bytes.byteLength > bytesMax) return false;
     scratch.set(bytes, needleAt);
     scratch.fill(0, foldAt, foldAt + Math.max(bytes.byteLength, 16));
-    // Upper and lower case of a letter differ in bit 5.
+    // Upper and lower case of a letter, a to z, differ in bit 5.
     for (let i = 0; ignoreCase && i < bytes.byteLength; i++) {
-      if (isLetter(bytes[i]!)) scratch[foldAt + i] = 0x20;
+      if (bytes[i]! >= 0x61 && bytes[i]! <= 0x7a) scratch[foldAt + i] = 0x20;
     }
     exports.setNeedle(bytes.byteLength, first, second, ignoreCase);
     placedNeedle = needle;
@@ -181,10 +183,6 @@ function makeTextKernels(
       return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, 0);
     },
   };
-}
-
-function isLetter(byte: number): boolean {
-  return byte >= 0x61 && byte <= 0x7a;
 }
 
 function makeCodeKernels(

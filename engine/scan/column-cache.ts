@@ -48,6 +48,19 @@ class CacheEntry implements ColumnMemory {
       .fill(0);
   }
 
+  get kernels(): Kernels<ArrayBufferLike> {
+    return this.#cache.kernels;
+  }
+
+  withScratch<T>(use: (scratch: Heap) => T): T {
+    const scratch = new CacheEntry(this.#cache, () => undefined);
+    try {
+      return use(scratch);
+    } finally {
+      this.#cache.free(scratch);
+    }
+  }
+
   place(bytes: Uint8Array): Uint8Array {
     const placed = this.#allocate(bytes.byteLength).uint8(bytes.byteLength);
     placed.set(bytes);

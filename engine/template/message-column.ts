@@ -2,11 +2,11 @@
 
 import { Failure } from "../failure.ts";
 import { bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
-import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.ts";
-import type { Heap } from "../kernels/heap.ts";
+import { splitByteStreams } from "../kernels/byte-stream-split.ts";
+import { sharedText, textPerRow } from "../kernels/decoding.ts";
+import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
-import { viewAsCodes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
@@ -19,10 +19,9 @@ import {
 import {
   type EncodedGroup,
   type EncodedVariables,
+  type GroupSlots,
   groupOf,
   type RepeatableAttribute,
-  sharedText,
-  textPerRow,
   type VariableGroup,
   VariableWriter,
   variableGroups,
@@ -121,11 +120,18 @@ export class MessageColumn {
     return this.loadGroup(this, group);
   }
 
-  /** The kinds of a group's slots, and for each the rows that have a value in it. */
-  slotsOfGroup(group: number): { kinds: Uint8Array; rows: Uint32Array[] } {
+  slotsOfGroup(group: number): GroupSlots {
     const slots = this.slotsOf[group]!;
-    const rows = Array.from(slots, (slot) => this.rowsOf(this.findTemplateOfSlot(slot)));
-    return { kinds: Uint8Array.from(slots, (slot) => this.kinds[slot]!), rows };
+    const kinds = new Uint8Array(slots.length);
+    const rowCounts = new Uint32Array(slots.length);
+    let template = 0;
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!;
+      while (this.slotBase[template + 1]! <= slot) template++;
+      kinds[i] = this.kinds[slot]!;
+      rowCounts[i] = this.rowCount(template);
+    }
+    return { kinds, rowCounts, rowsOf: (slot) => this.rowsOf(this.findTemplateOfSlot(slots[slot]!)) };
   }
 
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
@@ -242,7 +248,7 @@ export function encodeVariables(
   attributes: readonly RepeatableAttribute[],
 ): EncodedVariables {
   const { templates } = tokenized;
-  const order = orderByTemplate(tokenized.codes, templates.length);
+  const order = orderByTemplate(tokenized.codes, templates.length, plainHeap);
   const templateNgrams = new NgramFilterBuilder(NgramLength.words);
   const messageNgrams = new NgramFilterBuilder(NgramLength.messages);
   for (const template of templates) {
@@ -276,33 +282,27 @@ export function encodeVariables(
  * not fit together.
  */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
-  const { buffers, width } = payload;
-  const [offsets, bytes, codeBytes, kinds, classes] = buffers.map((buffer, i) =>
-    i === 2 ? joinByteStreams(buffer, width, heap) : heap.place(buffer),
-  );
+  const { rows, width } = payload;
+  const [offsets, bytes, streams, kinds, classes] = payload.buffers as (Uint8Array | undefined)[];
   if (
     classes === undefined ||
     kinds!.length !== classes.length ||
-    codeBytes!.byteLength !== payload.rows * width
+    streams!.byteLength !== rows * width ||
+    offsets!.byteLength < 4
   )
     throw new Failure("damage", "message: buffers do not fit");
-  const templates = { offsets: uint32Of(offsets!), bytes: bytes! };
-  const codes = viewAsCodes(codeBytes!, width);
-  const { base, places } = findSlots(templates, classes.length, heap);
-  const indexInGroup = heap.uint32(classes.length);
-  const slotsOf: number[][] = variableGroups.map(() => []);
-  for (const [slot, slotClasses] of classes.entries())
-    indexInGroup[slot] = slotsOf[groupOf(slotClasses)]!.push(slot) - 1;
+  const templates = { offsets: uint32Of(heap.place(offsets!)), bytes: heap.place(bytes!) };
+  const codes = allocateCodes(heap, width, rows);
+  heap.kernels.joinCodes(streams!, codes);
+  const slots = findSlots(templates, classes.length, heap);
   return new MessageColumn({
     templates,
     codes,
-    order: orderByTemplateOnHeap(codes, templates.offsets.length - 1, heap),
-    slotBase: base,
-    slotPlaces: places,
-    kinds: kinds!,
-    classes,
-    indexInGroup,
-    slotsOf: slotsOf.map((slots) => Uint32Array.from(slots)),
+    order: orderByTemplate(codes, templates.offsets.length - 1, heap),
+    ...slots,
+    kinds: heap.place(kinds!),
+    classes: heap.place(classes),
+    ...groupSlots(classes, heap),
     loadGroup: () => {
       throw new Error("messages: their variables were not given");
     },
@@ -333,52 +333,43 @@ function gatherSlotValues(tokenized: TokenizedMessages, rows: Uint32Array, slot:
   return slotScratch;
 }
 
-/** As `orderByTemplate`, with its vectors on `heap`. */
-function orderByTemplateOnHeap(codes: Codes, templates: number, heap: Heap): TemplateOrder {
-  const order = orderByTemplate(codes, templates);
-  const [rows, starts, rankOf] = [order.rows, order.starts, order.rankOf].map((vector) =>
-    uint32Of(heap.place(bytesOf(vector))),
-  );
-  return { rows: rows!, starts: starts!, rankOf: rankOf! };
-}
-
-/** Sorts rows by template (counting sort). Throws Failure "damage" for a code without a template. */
-function orderByTemplate(codes: ArrayLike<number>, templates: number): TemplateOrder {
-  const starts = new Uint32Array(templates + 1);
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row]!;
-    if (code >= templates) throw new Failure("damage", "message: a row's template is missing");
-    starts[code + 1] = starts[code + 1]! + 1;
-  }
-  for (let code = 0; code < templates; code++) starts[code + 1] = starts[code + 1]! + starts[code]!;
-  const next = starts.slice(0, -1);
-  const rows = new Uint32Array(codes.length);
-  const rankOf = new Uint32Array(codes.length);
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row]!;
-    const place = next[code]!;
-    rows[place] = row;
-    rankOf[row] = place - starts[code]!;
-    next[code] = place + 1;
-  }
-  return { rows, starts, rankOf };
+/** Sorts rows by template. Throws Failure "damage" for a code without a template. */
+function orderByTemplate(codes: Codes, templates: number, heap: Heap): TemplateOrder {
+  const order = {
+    starts: heap.uint32(templates + 1),
+    rows: heap.uint32(codes.length),
+    rankOf: heap.uint32(codes.length),
+  };
+  if (!heap.kernels.orderRows(codes, order.starts, order.rows, order.rankOf))
+    throw new Failure("damage", "message: a row's template is missing");
+  return order;
 }
 
 /** Finds the slots in the templates' bytes. Throws Failure "damage" where their number is not `slots`. */
-function findSlots({ offsets, bytes }: TextVector, slots: number, heap: Heap) {
-  const templates = offsets.length - 1;
-  const base = heap.uint32(templates + 1);
-  const places = heap.uint32(slots);
-  let slot = 0;
-  let template = 0;
-  for (let at = bytes.indexOf(slotByte); at >= 0; at = bytes.indexOf(slotByte, at + 1)) {
-    while (template < templates && offsets[template + 1]! <= at) base[++template] = slot;
-    if (slot < slots) places[slot] = at;
-    slot++;
+function findSlots(
+  templates: TextVector,
+  slots: number,
+  heap: Heap,
+): Pick<MessageParts, "slotBase" | "slotPlaces"> {
+  const slotBase = heap.uint32(templates.offsets.length);
+  const slotPlaces = heap.uint32(slots);
+  if (heap.kernels.findSlots(templates, slotBase, slotPlaces) !== slots)
+    throw new Failure("damage", "message: templates and their slots do not fit");
+  return { slotBase, slotPlaces };
+}
+
+/** Lists the slots of each group by the character classes of their values. */
+function groupSlots(classes: Uint8Array, heap: Heap): Pick<MessageParts, "indexInGroup" | "slotsOf"> {
+  const indexInGroup = heap.uint32(classes.length);
+  const slotsOf = variableGroups.map(() => new Uint32Array(classes.length));
+  const counts = variableGroups.map(() => 0);
+  for (let slot = 0; slot < classes.length; slot++) {
+    const group = groupOf(classes[slot]!);
+    const index = counts[group]!++;
+    slotsOf[group]![index] = slot;
+    indexInGroup[slot] = index;
   }
-  while (template < templates) base[++template] = slot;
-  if (slot !== slots) throw new Failure("damage", "message: templates and their slots do not fit");
-  return { base, places };
+  return { indexInGroup, slotsOf: slotsOf.map((slots, group) => slots.slice(0, counts[group])) };
 }
 
 function narrowCodes(codes: Uint32Array, count: number): Codes {

@@ -3,24 +3,8 @@
  * template's rows. The encoding is chosen by what the values are.
  */
 import { splitIntegers } from "../kernels/byte-stream-split.ts";
+import { SlotKind } from "../kernels/decoding.ts";
 import type { ByteSink, SlotSinks } from "./slot-sink.ts";
-
-/** Part of the format: each slot stores one of these numbers. */
-export const SlotKind = {
-  /** Every row has the same value. */
-  constant: 1,
-  /** Few distinct values, with a code for each row. */
-  dictionary: 2,
-  /** Values of the same length that differ only in their digits. The digits of each value are stored as one number. */
-  digits: 3,
-  /** Decimal integers without leading zeros. */
-  integer: 4,
-  /** Lower-case hexadecimal numbers, all of the same even length. */
-  hex: 5,
-  text: 6,
-  /** Each value equals that of an attribute in the same row, and is not stored again. */
-  attribute: 7,
-} as const;
 
 /**
  * Classes of characters, one bit for each. A slot has the classes of all characters in its values, so a needle with a

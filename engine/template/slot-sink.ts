@@ -42,7 +42,7 @@ export class ByteSink {
 }
 
 /** In the stream of lengths, this byte means that the length is in the list of long lengths. */
-export const longLength = 255;
+const longLength = 255;
 
 /** Texts as a stream of lengths (u8), a list of long lengths, and a stream of bytes. */
 export class TextSink {

@@ -4,6 +4,7 @@
  */
 
 import type { Kernels } from "../kernels/contract.ts";
+import { sharedText, textPerRow } from "../kernels/decoding.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { makeNeedle, type Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
@@ -14,7 +15,7 @@ import { enumerateShapes, isWithinToken, type VariableCondition } from "./needle
 import { CharClass } from "./slot-encoding.ts";
 import { textsPerBlock } from "./token-filter.ts";
 import { isSingleVariable, slotByte } from "./tokenizer.ts";
-import { groupOf, sharedText, textPerRow, type VariableGroup } from "./variable-columns.ts";
+import { groupOf, type VariableGroup } from "./variable-columns.ts";
 import {
   type GroupFilters,
   makeVariableNeedle,

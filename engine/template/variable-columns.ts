@@ -5,19 +5,12 @@
 
 import { align8, bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
 import type { Kernels } from "../kernels/contract.ts";
+import { makeTruncatedFailure, SlotKind, type TextTarget } from "../kernels/decoding.ts";
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
-import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot-encoding.ts";
+import { CharClass, classesOf, encodeSlot, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
-import {
-  decodeDigits,
-  decodeHex,
-  decodeInteger,
-  makeTruncatedFailure,
-  SlotSource,
-  TextTarget,
-} from "./slot-source.ts";
 import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 
 /** Part of the format: the names are stored in chunk headers. */
@@ -287,15 +280,13 @@ export interface VariableGroup {
   codes: Uint8Array;
 }
 
-/** In `codeStarts`: each row has a text of its own. */
-export const textPerRow = 0xffffffff;
-/** In `codeStarts`: all rows have one text. */
-export const sharedText = 0xfffffffe;
-
-/** The kinds of a group's slots, and for each the rows that have a value in it. */
+/** The slots of a group, by their index in it. */
 export interface GroupSlots {
   kinds: Uint8Array;
-  rows: readonly Uint32Array[];
+  /** How many rows have a value in each. */
+  rowCounts: Uint32Array;
+  /** Those rows, ascending. */
+  rowsOf: (slot: number) => Uint32Array;
 }
 
 /** Opens an attribute for reading: UTF-8 of its text in a row, empty where the row lacks it. */
@@ -316,78 +307,36 @@ export function decodeVariables(
     slots.kinds.length !== payload.rows
   )
     throw makeTruncatedFailure();
-  const [values, textLength, codesLength] = uint32Of(sizes);
-  const parts = { data: data!, lengths: lengths!, longLengths: uint32Of(longLengths!), text: text! };
-  const source = new SlotSource(parts);
-  const target = new TextTarget(heap.uint32(values! + 1), heap.uint8(textLength!));
+  const [texts, textBytes, codesLength] = uint32Of(sizes);
   const group = {
-    text: target,
+    text: { offsets: heap.uint32(texts! + 1), bytes: heap.uint8(textBytes!) },
     firstTexts: heap.uint32(payload.rows + 1),
     codeStarts: heap.uint32(payload.rows),
     codes: heap.uint8(codesLength!),
   };
-  return decodeSlots(group, source, target, slots, { keys, readAttribute });
-}
-
-function decodeSlots(
-  group: VariableGroup,
-  source: SlotSource,
-  target: TextTarget,
-  { kinds, rows }: GroupSlots,
-  attributes: { keys: Uint8Array; readAttribute: ReadAttribute },
-): VariableGroup {
-  const keys = JSON.parse(Buffer.from(attributes.keys).toString()) as string[];
-  const { firstTexts, codeStarts, codes } = group;
-  let codesEnd = 0;
-  for (const [slot, kind] of kinds.entries()) {
-    firstTexts[slot] = target.count;
-    codeStarts[slot] = textPerRow;
-    const count = rows[slot]!.length;
-    switch (kind) {
-      case SlotKind.constant:
-        codeStarts[slot] = sharedText;
-        source.copyTexts(1, target);
-        break;
-      case SlotKind.dictionary: {
-        const distinct = source.readByte() + 1;
-        const slotCodes = source.readBytes(count);
-        if (codesEnd + count > codes.length || slotCodes.some((code) => code >= distinct))
-          throw makeTruncatedFailure();
-        codes.set(slotCodes, codesEnd);
-        codeStarts[slot] = codesEnd;
-        codesEnd += count;
-        source.copyTexts(distinct, target);
-        break;
-      }
-      case SlotKind.digits:
-        decodeDigits(source, count, target);
-        break;
-      case SlotKind.integer:
-        decodeInteger(source, count, target);
-        break;
-      case SlotKind.hex:
-        decodeHex(source, count, target);
-        break;
-      case SlotKind.text:
-        source.copyTexts(count, target);
-        break;
-      case SlotKind.attribute: {
-        const key = keys[source.readByte() | (source.readByte() << 8)] ?? "";
-        copyAttribute(attributes.readAttribute(key), rows[slot]!, target);
-        break;
-      }
-      default:
-        throw makeTruncatedFailure();
-    }
-  }
-  firstTexts[kinds.length] = target.count;
+  const names = JSON.parse(Buffer.from(keys).toString()) as string[];
+  heap.withScratch((scratch) => {
+    const streams = {
+      data: scratch.place(data!),
+      lengths: scratch.place(lengths!),
+      longLengths: uint32Of(scratch.place(longLengths!)),
+      text: scratch.place(text!),
+    };
+    const list = {
+      kinds: scratch.place(slots.kinds),
+      rowCounts: uint32Of(scratch.place(bytesOf(slots.rowCounts))),
+    };
+    heap.kernels.decodeSlots(streams, list, group, (slot, key, target) => {
+      appendAttribute(readAttribute(names[key] ?? ""), slots.rowsOf(slot), target);
+    });
+  });
   return group;
 }
 
-function copyAttribute(read: (row: number) => Uint8Array, rows: Uint32Array, target: TextTarget): void {
+function appendAttribute(read: (row: number) => Uint8Array, rows: Uint32Array, target: TextTarget): void {
   for (const row of rows) {
     const text = read(row);
-    target.endValue(target.byteLength + text.byteLength);
+    target.endText(target.byteLength + text.byteLength);
     target.append(text);
   }
 }

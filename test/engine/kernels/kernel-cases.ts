@@ -1,8 +1,9 @@
 /** What the kernel tests share: both implementations, sizes and alignments, and comparisons with a loop over rows. */
 import { expect } from "vitest";
 import { Arena } from "../../../engine/kernels/arena.ts";
-import type { CodeVector, Kernels } from "../../../engine/kernels/contract.ts";
+import type { Kernels } from "../../../engine/kernels/contract.ts";
 import { plainKernels } from "../../../engine/kernels/plain.ts";
+import type { CodeVector } from "../../../engine/kernels/vectors.ts";
 import { openKernels } from "../../../engine/kernels/wasm-kernels.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { createArenaMemory, createPlainMemory, type TestMemory } from "./memory.ts";

@@ -1,0 +1,212 @@
+/** The decoding kernels in WebAssembly, over the vectors of one arena. */
+import {
+  type AppendAttribute,
+  type DecodingKernels,
+  makeTruncatedFailure,
+  type SlotStreams,
+  type SlotTexts,
+  TextTarget,
+} from "./decoding.ts";
+import type { Global } from "./webassembly.ts";
+
+type Shared = SharedArrayBuffer;
+
+/** What `assembly/streams.ts` and `assembly/messages/` export for decoding; parameters as in `wasm-kernels.ts`. */
+export interface DecodingExports {
+  operandAt: Global;
+  slotDecodingAt: Global;
+  joinIntegers(
+    streams: number,
+    stride: number,
+    width: number,
+    rows: number,
+    base: number,
+    values: number,
+  ): void;
+  joinDeltas(
+    streams: number,
+    stride: number,
+    width: number,
+    rows: number,
+    last: number,
+    step: number,
+    unit: number,
+    values: number,
+  ): number;
+  joinCodes(streams: number, stride: number, width: number, rows: number, codes: number): void;
+  orderRows(
+    codes: number,
+    width: number,
+    rows: number,
+    templates: number,
+    starts: number,
+    ordered: number,
+    ranks: number,
+  ): number;
+  findSlots(
+    bytes: number,
+    offsets: number,
+    templates: number,
+    firstSlots: number,
+    places: number,
+    placesMax: number,
+  ): number;
+  decodeSlots(kinds: number, counts: number, from: number, to: number): number;
+}
+
+/** Rows whose streams are copied to the kernels' memory at a time: seven streams fit there. */
+const rowsAtATime = 8_192;
+/** What `decodeSlots` returns where the streams are cut short. */
+const cutShort = 0xffffffff;
+
+/** The fields of `SlotDecoding` in `assembly/messages/slotdecoding.ts`, by their index. */
+const Field = {
+  data: 0,
+  dataEnd: 1,
+  lengths: 2,
+  lengthsEnd: 3,
+  longLengths: 4,
+  longLengthsEnd: 5,
+  text: 6,
+  textEnd: 7,
+  offsets: 8,
+  textsMax: 9,
+  texts: 10,
+  bytes: 11,
+  bytesMax: 12,
+  byteLength: 13,
+  firstTexts: 14,
+  codeStarts: 15,
+  codes: 16,
+  codesMax: 17,
+  codesLength: 18,
+} as const;
+const fieldCount = Object.keys(Field).length;
+
+/** `scratch` is the part of the memory that the arena leaves to the kernels. */
+export function makeDecodingKernels(exports: DecodingExports, scratch: Uint8Array): DecodingKernels<Shared> {
+  const operandAt = exports.operandAt.value;
+  /** Calls `join` for some rows at a time, whose streams then lie at `operandAt`, `rowsAtATime` apart. */
+  const forEachPart = (
+    streams: Uint8Array,
+    width: number,
+    rows: number,
+    join: (from: number, count: number) => void,
+  ): void => {
+    for (let from = 0; from < rows; from += rowsAtATime) {
+      const count = Math.min(rowsAtATime, rows - from);
+      for (let stream = 0; stream < width; stream++) {
+        const begin = stream * rows + from;
+        scratch.set(streams.subarray(begin, begin + count), operandAt + stream * rowsAtATime);
+      }
+      join(from, count);
+    }
+  };
+  return {
+    joinIntegers(streams, width, base, values) {
+      forEachPart(streams, width, values.length, (from, count) => {
+        const target = values.byteOffset + from * 8;
+        exports.joinIntegers(operandAt, rowsAtATime, width, count, base, target);
+      });
+    },
+    joinDeltas(streams, width, { first, step, unit }, values) {
+      let last = first - step;
+      forEachPart(streams, width, values.length, (from, count) => {
+        const target = values.byteOffset + from * 8;
+        last = exports.joinDeltas(operandAt, rowsAtATime, width, count, last, step, unit, target);
+      });
+    },
+    joinCodes(streams, codes) {
+      const width = codes.BYTES_PER_ELEMENT;
+      if (width === 1) return codes.set(streams);
+      forEachPart(streams, width, codes.length, (from, count) => {
+        exports.joinCodes(operandAt, rowsAtATime, width, count, codes.byteOffset + from * width);
+      });
+    },
+    orderRows(codes, starts, ordered, ranks) {
+      const { byteOffset, BYTES_PER_ELEMENT: width, length: rows } = codes;
+      const [startsAt, orderedAt, ranksAt] = [starts, ordered, ranks].map((vector) => vector.byteOffset);
+      const templates = starts.length - 1;
+      return exports.orderRows(byteOffset, width, rows, templates, startsAt!, orderedAt!, ranksAt!) !== 0;
+    },
+    findSlots({ bytes, offsets }, firstSlots, places) {
+      const { byteOffset: placesAt, length: placesMax } = places;
+      const templates = offsets.length - 1;
+      const firstSlotsAt = firstSlots.byteOffset;
+      return (
+        exports.findSlots(
+          bytes.byteOffset,
+          offsets.byteOffset,
+          templates,
+          firstSlotsAt,
+          placesAt,
+          placesMax,
+        ) >>> 0
+      );
+    },
+    decodeSlots: makeSlotDecoder(exports, scratch),
+  };
+}
+
+function makeSlotDecoder(
+  exports: DecodingExports,
+  scratch: Uint8Array,
+): DecodingKernels<Shared>["decodeSlots"] {
+  const stateAt = scratch.byteOffset + exports.slotDecodingAt.value;
+  const state = new Uint32Array(scratch.buffer, stateAt, fieldCount);
+  return (streams, slots, texts, appendAttribute) => {
+    writeState(state, streams, texts);
+    const { kinds, rowCounts } = slots;
+    for (let slot = 0; slot < kinds.length; slot++) {
+      slot = exports.decodeSlots(kinds.byteOffset, rowCounts.byteOffset, slot, kinds.length) >>> 0;
+      if (slot === cutShort) throw makeTruncatedFailure();
+      if (slot < kinds.length) appendAttributeSlot(state, slot, streams, texts, appendAttribute);
+    }
+    texts.firstTexts[kinds.length] = state[Field.texts]!;
+  };
+}
+
+function writeState(
+  state: Uint32Array,
+  { data, lengths, longLengths, text }: SlotStreams<Shared>,
+  texts: SlotTexts<Shared>,
+): void {
+  state.fill(0);
+  for (const [field, vector] of [
+    [Field.data, data],
+    [Field.lengths, lengths],
+    [Field.longLengths, longLengths],
+    [Field.text, text],
+  ] as const) {
+    state[field] = vector.byteOffset;
+    state[field + 1] = vector.byteOffset + vector.byteLength;
+  }
+  state[Field.offsets] = texts.text.offsets.byteOffset;
+  state[Field.textsMax] = texts.text.offsets.length - 1;
+  state[Field.bytes] = texts.text.bytes.byteOffset;
+  state[Field.bytesMax] = texts.text.bytes.byteLength;
+  state[Field.firstTexts] = texts.firstTexts.byteOffset;
+  state[Field.codeStarts] = texts.codeStarts.byteOffset;
+  state[Field.codes] = texts.codes.byteOffset;
+  state[Field.codesMax] = texts.codes.length;
+}
+
+/** Reads the index of the attribute and appends its texts. Throws Failure "damage" where the index is missing. */
+function appendAttributeSlot(
+  state: Uint32Array,
+  slot: number,
+  { data }: SlotStreams<Shared>,
+  { text }: SlotTexts<Shared>,
+  appendAttribute: AppendAttribute,
+): void {
+  const at = state[Field.data]! - data.byteOffset;
+  if (at + 2 > data.byteLength) throw makeTruncatedFailure();
+  const target = new TextTarget(text, state[Field.texts]!, state[Field.byteLength]!);
+  // The texts may be read from columns that are decoded by these kernels meanwhile, in the same place.
+  const kept = state.slice();
+  appendAttribute(slot, data[at]! | (data[at + 1]! << 8), target);
+  state.set(kept);
+  state[Field.data] = kept[Field.data]! + 2;
+  state[Field.texts] = target.count;
+  state[Field.byteLength] = target.byteLength;
+}
