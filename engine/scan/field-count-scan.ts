@@ -5,7 +5,7 @@
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
-import { type Column, columnText, hasValue } from "../column/column.ts";
+import { type Column, columnText, dictionaryTexts } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { RowState } from "../filter/row-state.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
@@ -163,16 +163,50 @@ async function countColumns(count: FieldCount, matched: ChunkMatch): Promise<voi
   }
 }
 
+/** Counts the matching rows that have a value. */
 function presentRows(column: Column, matched: ChunkMatch): number {
-  let count = 0;
-  for (const row of matchedRowNumbers(matched)) if (hasValue(column, row)) count++;
-  return count;
+  const { view, from, to, selection, rows } = matched;
+  const { kernels, scratch } = view.heap;
+  switch (column.kind) {
+    case "absent":
+      return 0;
+    case "message":
+      return rows;
+    case "dictionary": {
+      const present = scratch.uint8(selection.length);
+      kernels.unequalCodes(column.codes.subarray(from, to), column.valueCount, present);
+      kernels.and(present, selection);
+      return kernels.countBits(present);
+    }
+    default: {
+      if (column.valid === null) return rows;
+      const present = scratch.place(column.valid.subarray(from >> 3, (to + 7) >> 3));
+      kernels.and(present, selection);
+      return kernels.countBits(present);
+    }
+  }
 }
 
+/** Counts the matching rows with a level that is not empty. */
 function levelRows(column: Column, matched: ChunkMatch): number {
-  if (column.kind === "constant") return column.value === "" ? 0 : presentRows(column, matched);
+  if (column.kind === "constant" && column.value === "") return 0;
+  const present = presentRows(column, matched);
+  if (column.kind !== "dictionary") return present - countEmptyTexts(column, matched);
+  const empty = dictionaryTexts(column).indexOf("");
+  if (empty < 0) return present;
+  const { view, from, to, selection } = matched;
+  const { kernels, scratch } = view.heap;
+  const levelless = scratch.uint8(selection.length);
+  kernels.equalCodes(column.codes.subarray(from, to), empty, levelless);
+  kernels.and(levelless, selection);
+  return present - kernels.countBits(levelless);
+}
+
+/** Counts the matching rows whose text is empty, in a column of many different texts. */
+function countEmptyTexts(column: Column, matched: ChunkMatch): number {
+  if (column.kind !== "text") return 0;
   let count = 0;
-  for (const row of matchedRowNumbers(matched)) if ((columnText(column, row) ?? "") !== "") count++;
+  for (const row of matchedRowNumbers(matched)) if (columnText(column, row) === "") count++;
   return count;
 }
 
