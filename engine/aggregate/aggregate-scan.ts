@@ -13,11 +13,12 @@ import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { answerFrom, eachChunk, fromColumns, type OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
 import { toLabel } from "../summary/header-counts.ts";
-import { type CountTexts, unknownTexts } from "../summary/template-counts.ts";
+import { type TemplateCounts, unknownTexts } from "../summary/template-counts.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { fromDaySummaries, fromHeader } from "./aggregate-metadata.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
+import { fromTemplates } from "./aggregate-templates.ts";
 import { type AggregationState, createAggregationState, finishAggregation } from "./aggregation-state.ts";
 import type { BucketGrid, BucketRuns } from "./bucket-runs.ts";
 import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cell-assignment.ts";
@@ -55,10 +56,13 @@ export async function aggregateChunks(task: AggregateTask, access: ChunkAccess):
 export async function aggregateFromMetadata(
   task: AggregateTask,
   access: ChunkAccess,
-  { summaries, countTexts }: { summaries: DaySummaries; countTexts: CountTexts },
+  { summaries, templates }: { summaries: DaySummaries; templates: TemplateCounts },
 ): Promise<{ answer: AggregateAnswer; residual: readonly ChunkRef[] }> {
   const state = createAggregationState(task, access);
-  const sources = [fromDaySummaries(state, summaries), eachChunk(state, [fromHeader(state, countTexts)])];
+  const sources = [
+    fromDaySummaries(state, summaries),
+    eachChunk(state, [fromHeader(state, templates.countTexts), fromTemplates(state, templates)]),
+  ];
   const residual = await answerFrom(sources, task);
   return { answer: finishAggregation(state), residual };
 }

@@ -109,6 +109,11 @@ export class PointStates {
     this.#rowCounts.addCount(point, rows);
   }
 
+  /** Adds rows of a point, with the whole milliseconds of the first and the last of them. */
+  addRows(point: number, rows: number, firstMs: number, lastMs: number): void {
+    this.#rowCounts.addRows(point, rows, firstMs, lastMs);
+  }
+
   /**
    * Adds the minimum and maximum of a value in rows of a point; only where neither its sums nor quantiles are asked
    * for.

@@ -54,6 +54,13 @@ export class RowCounts {
     this.#counts.values[point] = this.#counts.values[point]! + rows;
   }
 
+  /** Adds rows of a point and their first and last times. */
+  addRows(point: number, rows: number, firstMs: number, lastMs: number): void {
+    this.addCount(point, rows);
+    if (this.#first !== undefined) lowerTo(this.#first.values, point, firstMs);
+    if (this.#last !== undefined) raiseTo(this.#last.values, point, lastMs);
+  }
+
   merge({ counts, firstMs, lastMs }: RowCountsPart, pointOf: Uint32Array, pointCount: number): void {
     this.#reserve(pointCount);
     const own = this.#counts.values;

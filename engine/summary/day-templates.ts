@@ -23,6 +23,8 @@ import { groupOf } from "../template/variable-columns.ts";
 import type { GroupFilters } from "../template/variable-needle.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
+import { hash64 } from "../vector/xxhash.ts";
+import { groupLevelsMax, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /**
@@ -37,6 +39,15 @@ export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
   });
 }
 
+/** The rows of a chunk by template and level. */
+export interface KnownGroups {
+  groups: TemplateGroups;
+  /** Names the templates; the same object for all chunks of a day. */
+  names: Pick<DayTemplates, "size" | "idOf">;
+  /** Returns whether the messages of a template pass the filters. */
+  passes: (template: number) => boolean;
+}
+
 /** A chunk whose templates are known. */
 interface KnownChunk {
   /** Its index among the chunks of the day. */
@@ -45,12 +56,16 @@ interface KnownChunk {
   groups: number;
   /** For each group of variables the bits of its n-gram filter; undefined where the group has none. */
   ngrams: (Uint8Array | undefined)[];
+  /** Rows by the numbers that templates and levels have in the day. */
+  rowGroups: TemplateGroups | undefined;
 }
 
 /** The count for one text, indexed by `KnownChunk.number`. */
 interface TextCount {
   /** Rows that pass by the static text of their templates. */
   rows: Float64Array;
+  /** The templates whose messages all pass. */
+  passing: ReadonlySet<number>;
   /** 1 where more rows may pass: the count is not exact. */
   isResidual: Uint8Array;
   /**
@@ -101,6 +116,11 @@ export class DayTemplates {
   readonly #chunks = new Map<string, KnownChunk | undefined>();
   #chunkCount = 0;
   #ngramBytes = 0;
+  #groupCount = 0;
+  /** The levels of all groups, as they were sent; undefined stands for rows without one. */
+  readonly #levels: (string | undefined)[] = [];
+  /** The ids of the templates, made when they are first asked for. */
+  readonly #ids: string[] = [];
   /** What was counted for the filters of running queries; each query has filter objects of its own. */
   #counts = new WeakMap<MessageTextFilter, readonly CountText[]>();
 
@@ -110,8 +130,24 @@ export class DayTemplates {
       this.#table.byteLength +
       this.#rows.length * postingListBytes +
       this.#rowsCount * 2 * postingBytes +
-      this.#ngramBytes
+      this.#ngramBytes +
+      this.#groupCount * templateGroupBytes
     );
+  }
+
+  /** How many templates there are. */
+  get size(): number {
+    return this.#table.size;
+  }
+
+  /** The id by which queries name a template. */
+  idOf(template: number): string {
+    const known = this.#ids[template];
+    if (known !== undefined) return known;
+    const { bytes, from, to } = this.#table.textOf(template);
+    const id = hash64(bytes, from, to);
+    this.#ids[template] = id;
+    return id;
   }
 
   has(chunk: string): boolean {
@@ -135,20 +171,25 @@ export class DayTemplates {
     this.#chunks.set(chunk, undefined);
   }
 
-  async add({ chunk, keys, rows, ngrams }: ListedTemplates, pause: () => Promise<void>): Promise<void> {
+  async add(
+    { chunk, keys, rows, ngrams, groups: listed }: ListedTemplates,
+    pause: () => Promise<void>,
+  ): Promise<void> {
     const number = this.#chunkCount++;
     const source = toByteSource(keys.bytes);
+    const numbers = new Uint32Array(rows.length);
     let groups = 0;
     for (let i = 0; i < rows.length; i++) {
       if (i % templatesATurn === templatesATurn - 1) await pause();
       const template = this.#table.add(source, keys.offsets[i]!, keys.offsets[i + 1]!);
+      numbers[i] = template;
       if (template === this.#rows.length) this.#rows.push([]);
       this.#rows[template]!.push(number, rows[i]!);
       for (const classes of this.#table.textOf(template).classes) groups |= 1 << groupOf(classes);
     }
     this.#rowsCount += rows.length;
     for (const bits of ngrams) this.#ngramBytes += bits?.byteLength ?? 0;
-    this.#chunks.set(chunk, { number, groups, ngrams });
+    this.#chunks.set(chunk, { number, groups, ngrams, rowGroups: this.#numberGroups(listed, numbers) });
     this.#counts = new WeakMap();
   }
 
@@ -158,13 +199,57 @@ export class DayTemplates {
    */
   rowsOf(filter: MessageTextFilter, chunk: string, tokens: GroupFilters["tokens"]): number | undefined {
     const known = this.#chunks.get(chunk);
-    if (known === undefined) return undefined;
-    const counts = getOrMake(this.#counts, filter, () => this.#countsFor(filter));
-    for (const count of counts) {
+    return known === undefined ? undefined : this.#exactCount(filter, known, tokens)?.rows[known.number];
+  }
+
+  /**
+   * The rows of a chunk by template and level, and which templates pass all filters; undefined where its templates do
+   * not decide that. `tokens` as above.
+   */
+  groupsOf(
+    filters: readonly MessageTextFilter[],
+    chunk: string,
+    tokens: GroupFilters["tokens"],
+  ): KnownGroups | undefined {
+    const known = this.#chunks.get(chunk);
+    if (known?.rowGroups === undefined) return undefined;
+    const passing: ReadonlySet<number>[] = [];
+    for (const filter of filters) {
+      const count = this.#exactCount(filter, known, tokens);
+      if (count === undefined) return undefined;
+      passing.push(count.passing);
+    }
+    const passes = (template: number) => passing.every((templates) => templates.has(template));
+    return { groups: known.rowGroups, names: this, passes };
+  }
+
+  /** The count of a text that is exact for a chunk. */
+  #exactCount(
+    filter: MessageTextFilter,
+    chunk: KnownChunk,
+    tokens: GroupFilters["tokens"],
+  ): TextCount | undefined {
+    for (const count of getOrMake(this.#counts, filter, () => this.#countsFor(filter))) {
       const found = count();
-      if (found !== undefined && isExact(found, known, tokens)) return found.rows[known.number];
+      if (found !== undefined && isExact(found, chunk, tokens)) return found;
     }
     return undefined;
+  }
+
+  /** Numbers the templates and levels of a chunk's groups as the day does. `numbers`: those of the chunk's templates. */
+  #numberGroups(groups: TemplateGroups | undefined, numbers: Uint32Array): TemplateGroups | undefined {
+    if (groups === undefined) return undefined;
+    const added = groups.levelTexts.filter((text) => !this.#levels.includes(text));
+    if (this.#levels.length + added.length > groupLevelsMax) return undefined;
+    this.#levels.push(...added);
+    const levels = groups.levelTexts.map((text) => this.#levels.indexOf(text));
+    this.#groupCount += groups.rows.length;
+    return {
+      ...groups,
+      templates: groups.templates.map((template) => numbers[template]!),
+      levels: groups.levels.map((level) => levels[level]!),
+      levelTexts: this.#levels,
+    };
   }
 
   /**
@@ -202,14 +287,22 @@ export class DayTemplates {
     const holding = new Set(matching);
     const rows = new Float64Array(this.#chunkCount);
     const isResidual = new Uint8Array(rows.length);
+    const passing = new Set<number>();
     for (const template of holding) {
       const result = match(template);
-      if (result === "all") this.#addRows(template, rows);
-      else if (result === "some") this.#markChunks(template, isResidual);
+      if (result === "all") {
+        passing.add(template);
+        this.#addRows(template, rows);
+      } else if (result === "some") this.#markChunks(template, isResidual);
     }
     // A template whose static text holds the needle was counted above, whatever its variables hold.
     const isUndecided = (template: number) => !holding.has(template) && match(template) !== "none";
-    return { rows, isResidual, occurrences: occurrences.map((each) => this.#locate(each, isUndecided)) };
+    return {
+      rows,
+      passing,
+      isResidual,
+      occurrences: occurrences.map((each) => this.#locate(each, isUndecided)),
+    };
   }
 
   #match(template: number, automaton: PatternAutomaton): AutomatonResult {

@@ -47,7 +47,7 @@ export function countFromHeader(
   if (residual.some(({ kind }) => kind === "arrived")) return undefined;
   const counts = groupBy.map((field) => listedValueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
-  const [field, ...more] = distinctFields([...differing, ...residual.flatMap(fieldsOf)]);
+  const [field, ...more] = distinctFields([...differing, ...residual.flatMap(listFields)]);
   if (more.length > 0) return undefined;
   const [text] = residual;
   if (residual.length === 1 && differing.length === 0 && isMessageTextFilter(text!)) {
@@ -93,16 +93,17 @@ export function listedValueCounts(field: Field, view: ChunkView): ValueCount[] |
   return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
 }
 
-function fieldsOf(filter: Filter): Field[] {
+/** The fields that a filter reads. */
+export function listFields(filter: Filter): Field[] {
   switch (filter.kind) {
     case "always":
     case "never":
       return [];
     case "and":
     case "or":
-      return filter.of.flatMap(fieldsOf);
+      return filter.of.flatMap(listFields);
     case "not":
-      return fieldsOf(filter.of);
+      return listFields(filter.of);
     case "arrived":
       throw new Error("headers do not count arrival numbers");
     default:

@@ -3,9 +3,11 @@ import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
-import { canAnswerFromTemplates } from "./day-templates.ts";
+import { canAnswerFromTemplates, type KnownGroups } from "./day-templates.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
+
+export type { KnownGroups };
 
 /**
  * How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of
@@ -38,6 +40,17 @@ export class TemplateCounts {
     }
     return (filter) => known.get(filter);
   };
+
+  /**
+   * The rows of a chunk by template and level, and which templates pass all filters; undefined where that is not known.
+   */
+  groupsOf(filters: readonly MessageTextFilter[], ref: ChunkRef, view: ChunkView): KnownGroups | undefined {
+    if (ref.kind !== "sealed") return undefined;
+    const groups = this.#templates.groupsOf(filters, ref, view);
+    if (groups === undefined && filters.every(canAnswerFromTemplates) && this.#templates.lacks(ref))
+      this.unlisted.add(ref);
+    return groups;
+  }
 
   #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
     if (ref.kind !== "sealed") return undefined;

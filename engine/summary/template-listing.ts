@@ -11,6 +11,7 @@ import { checkControl } from "../plan/query-control.ts";
 import { NgramFilterBuilder } from "../template/ngram-filter.ts";
 import { ngramLengths } from "../template/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
+import { listTemplateGroups, type TemplateGroups } from "./template-groups.ts";
 
 /** Asks for the templates of sealed chunks. */
 export interface TemplatesTask extends ChunkTask {
@@ -31,6 +32,8 @@ export interface ListedTemplates {
    * has no such filter.
    */
   ngrams: (Uint8Array | undefined)[];
+  /** Rows by template (the index of its key) and level; undefined where they are too many. */
+  groups: TemplateGroups | undefined;
 }
 
 /**
@@ -60,10 +63,10 @@ export async function listTemplates(task: TemplatesTask, access: ChunkAccess): P
   return listed;
 }
 
-function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "ngrams"> | undefined {
+function templatesIn(view: ChunkView): Omit<ListedTemplates, "dir" | "chunk"> | undefined {
   const column = view.column({ kind: "message" });
   if (column.kind !== "message") return undefined;
-  const { templates, templateCount, slotBase, classes } = column.messages;
+  const { templates, templateCount, slotBase, classes, codes } = column.messages;
   const keys = new TextBuilder();
   const rows = new Uint32Array(templateCount);
   for (let template = 0; template < templateCount; template++) {
@@ -76,5 +79,5 @@ function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "
     const filter = width === undefined ? undefined : view.ngramFilter(group);
     return filter?.slice(0, NgramFilterBuilder.byteLength(width!));
   });
-  return { keys: keys.finishExact(), rows, ngrams };
+  return { keys: keys.finishExact(), rows, ngrams, groups: listTemplateGroups(view, codes, templateCount) };
 }

@@ -9,7 +9,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import { DayTemplates } from "./day-templates.ts";
+import { DayTemplates, type KnownGroups } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /** Lists templates on the scan threads, and returns which chunks exist. */
@@ -63,6 +63,18 @@ export class TemplateSummaries {
     if (day === undefined) return undefined;
     day.usedMs = performance.now();
     return day.templates.rowsOf(filter, chunkIdentity(entry), (group) => view.tokenFilter(group));
+  }
+
+  /** The rows of a chunk by template and level; see `DayTemplates.groupsOf`. */
+  groupsOf(
+    filters: readonly MessageTextFilter[],
+    { dir, entry }: SealedChunkRef,
+    view: ChunkView,
+  ): KnownGroups | undefined {
+    const day = this.#days.get(dir);
+    if (day === undefined) return undefined;
+    day.usedMs = performance.now();
+    return day.templates.groupsOf(filters, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
   /**

@@ -126,13 +126,14 @@ export class ScanExecutor {
   /** Answers what needs no column, from what this thread has in memory. Throws as `run`. */
   async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
     const access = this.#access();
-    const { countTexts, unlisted } = new TemplateCounts(this.#templates);
+    const templates = new TemplateCounts(this.#templates);
+    const { countTexts, unlisted } = templates;
     const unknown = { rowsInFirst: 0, unlisted };
     switch (task.kind) {
       case "search":
         return { unlisted, ...(await pruneSearch(task, access, countTexts)) };
       case "aggregate": {
-        const sources = { summaries: this.#summaries, countTexts };
+        const sources = { summaries: this.#summaries, templates };
         return { ...unknown, ...(await aggregateFromMetadata(task, access, sources)) };
       }
       case "fields":

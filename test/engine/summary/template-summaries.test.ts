@@ -8,7 +8,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
 import { chunkIdentity } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
-import { type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import {
+  type Filter,
+  type LogRow,
+  openStore,
+  type Step,
+  type Store,
+  templateIdOf,
+  textAt,
+} from "../../../engine/index.ts";
 import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateRows, profiles } from "../../../fixtures/logs.ts";
@@ -91,6 +99,92 @@ test(`odd texts are counted as a loop over the rows does (SVC_SEED=${seed})`, as
   }
 }, 120_000);
 
+/** Rows by template and level: the id, the level in lower case, rows, first and last millisecond. */
+type Groups = Record<string, [rows: number, firstMs: number, lastMs: number]>;
+
+async function group(
+  steps: Step[],
+  fromNs: bigint,
+  toNs: bigint,
+): Promise<{ groups: Groups; scanned: number }> {
+  const { labels, points, scanned } = await store.aggregate({
+    ...{ signal: "logs", fromNs, toNs, steps },
+    groupBy: [{ kind: "template" }, { kind: "level" }],
+    aggregates: [{ op: "count" }, { op: "first" }, { op: "last" }],
+  });
+  const groups: Groups = {};
+  for (const [point, group] of points.groups.entries()) {
+    const [rows, first, last] = points.values.map((values) => values[point]!);
+    groups[`${textAt(labels, group * 2)} ${textAt(labels, group * 2 + 1)}`] = [rows!, first!, last!];
+  }
+  return { groups, scanned: scanned.rows };
+}
+
+function groupNaively(rows: readonly LogRow[], ids: ReadonlyMap<string, string>): Groups {
+  const groups: Groups = {};
+  for (const row of rows) {
+    const ms = Number(row.timeNs / 1_000_000n);
+    const key = `${ids.get(row.message)} ${row.level.toLowerCase()}`;
+    const [count, first, last] = groups[key] ?? [0, ms, ms];
+    groups[key] = [count + 1, Math.min(first, ms), Math.max(last, ms)];
+  }
+  return groups;
+}
+
+test.each(profiles)(
+  `rows of %s are grouped by template and level without a look at them (SVC_SEED=${seed})`,
+  async (profile) => {
+    const startMs = Date.UTC(2024, 6, 1 + profiles.indexOf(profile));
+    const rows = [...generateRows({ profile, seed, rows: 45_000, startMs })];
+    for (let from = 0; from < rows.length; from += 15_000) {
+      await store.append("logs", rows.slice(from, from + 15_000));
+      await store.seal();
+    }
+    const ids = new Map(rows.map(({ message }) => [message, templateIdOf(message)]));
+    const fromNs = BigInt(startMs) * 1_000_000n;
+    const toNs = fromNs + dayNs;
+    for (let tries = 0; tries < 50 && (await group([], fromNs, toNs)).scanned > 0; tries++) await sleep(10);
+
+    const survey = new NeedleSurvey();
+    for (const row of rows) survey.add(row);
+    const texts = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 3)).map(filterFor);
+    const levels = [...new Set(rows.map(({ level }) => level.toLowerCase()))].map(
+      (value): Filter => ({ kind: "equals", field: { kind: "level" }, value }),
+    );
+    const without = (filter: Filter): Filter => ({ kind: "not", of: filter });
+    const sets: Filter[][] = [
+      [],
+      ...texts.map((text) => [text]),
+      ...levels.map((level) => [level]),
+      ...levels.map((level) => [without(level)]),
+      ...texts.map((text, i) => [text, levels[i % levels.length]!]),
+      ...texts.map((text, i) => [text, texts[(i + 7) % texts.length]!]),
+      ...texts.slice(0, 5).map((text) => [without(text)]),
+    ];
+    let unread = 0;
+    for (const filters of sets) {
+      const steps = filters.map((filter): Step => ({ kind: "filter", filter }));
+      const matching = runSteps(steps, rows);
+      const found = await group(steps, fromNs, toNs);
+      expect(found.groups, JSON.stringify(filters)).toEqual(groupNaively(matching, ids));
+      if (found.scanned === 0 && matching.length > 0) unread++;
+    }
+    expect(unread).toBeGreaterThan(sets.length / 3);
+
+    // A range that cuts a chunk reads that chunk alone.
+    const cutNs = rows[7_500]!.timeNs;
+    const cut = await group([], cutNs, toNs);
+    expect(cut.groups).toEqual(
+      groupNaively(
+        rows.filter(({ timeNs }) => timeNs >= cutNs),
+        ids,
+      ),
+    );
+    expect(cut.scanned).toBeLessThan(rows.length / 2);
+  },
+  120_000,
+);
+
 test.each(profiles)(
   `words, phrases and patterns of %s are counted without a look at its rows (SVC_SEED=${seed})`,
   async (profile) => {
@@ -152,7 +246,7 @@ describe("room for templates", () => {
       asked.push(`${dir}: ${entry.id}`);
       const rows = new Uint32Array(templates).fill(1);
       const ngrams = [undefined, undefined, new Uint8Array(20_000)];
-      return { dir, chunk: chunkIdentity(entry), keys, rows, ngrams };
+      return { dir, chunk: chunkIdentity(entry), keys, rows, ngrams, groups: undefined };
     });
 
   test("days that do not fit together do not push each other out", async () => {

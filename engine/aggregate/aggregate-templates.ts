@@ -1,0 +1,98 @@
+/** Counts rows by template and level from the templates that the query thread knows, without reading a column. */
+import { isMessageTextFilter } from "../filter/message-search.ts";
+import { compileRowTest } from "../filter/predicate.ts";
+import { timeMs } from "../model/day.ts";
+import { clampToDay } from "../model/day-range.ts";
+import type { Aggregation } from "../plan/aggregation.ts";
+import type { Filter } from "../plan/filter.ts";
+import { countSkippedChunk } from "../plan/scan-statistics.ts";
+import type { ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
+import { listFields, toLabel } from "../summary/header-counts.ts";
+import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
+import type { AggregationState } from "./aggregation-state.ts";
+
+/** Aggregations that templates have the numbers for. */
+const templateOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "first", "last"]);
+
+/**
+ * Adds chunks whose rows lie in the query's range and in one bucket, where rows are grouped by template, with or
+ * without the level, and filtered by texts in messages that templates decide, and by the level.
+ */
+export function fromTemplates(state: AggregationState, templates: TemplateCounts): ChunkAnswerSource {
+  const { task, extraction, scanned } = state;
+  const isAnswerable =
+    extraction === undefined &&
+    task.groupBy.some(({ kind }) => kind === "template") &&
+    task.groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
+    task.aggregates.every(({ op }) => templateOps.has(op));
+  const adder = new GroupAdder(state);
+  return (chunk) => {
+    const bucket = isAnswerable ? onlyBucket(state, chunk) : undefined;
+    if (bucket === undefined) return false;
+    const texts = chunk.residual.filter(isMessageTextFilter);
+    const others = chunk.residual.filter((filter) => !isMessageTextFilter(filter));
+    if (!others.every(readsLevelAlone)) return false;
+    const known = templates.groupsOf(texts, chunk.ref, chunk.view);
+    if (known === undefined) return false;
+    adder.add(known, { kind: "and", of: others }, chunk.view.day, bucket);
+    scanned.chunksCounted++;
+    countSkippedChunk(scanned, chunk.view.header);
+    return true;
+  };
+}
+
+/** The bucket of all rows of a chunk; undefined where they have several, or some lie outside of the query's range. */
+function onlyBucket({ task, grid }: AggregationState, { view }: OpenChunk): number | undefined {
+  const { timeNsMin, timeNsMax } = view.header;
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
+  if (timeNsMin < range.from || timeNsMax >= range.to) return undefined;
+  const bucket = grid.bucketOf(view.day, timeNsMin);
+  return bucket === grid.bucketOf(view.day, timeNsMax) ? bucket : undefined;
+}
+
+function readsLevelAlone(filter: Filter): boolean {
+  return filter.kind !== "arrived" && listFields(filter).every(({ kind }) => kind === "level");
+}
+
+/** Adds the groups of chunks to the points of an aggregation. */
+class GroupAdder {
+  readonly #state: AggregationState;
+  /** The points of the day and bucket that were added last, plus 1, by template and level; 0 for those without one. */
+  #points = new Uint32Array(0);
+  #pointsOf: { day: object; bucket: number } | undefined;
+
+  constructor(state: AggregationState) {
+    this.#state = state;
+  }
+
+  add({ groups, names, passes }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
+    const { templates, levels, rows, firstNs, lastNs, levelTexts } = groups;
+    const isLevelSelected = compileRowTest<string | undefined>(levelFilter, (text) => text);
+    const selected = levelTexts.map((text) => isLevelSelected(text));
+    const stride = levelTexts.length;
+    this.#keepPointsOf(names, bucket, names.size * stride);
+    for (let i = 0; i < templates.length; i++) {
+      const template = templates[i]!;
+      const level = levels[i]!;
+      if (selected[level] !== true || !passes(template)) continue;
+      const at = template * stride + level;
+      this.#points[at] ||= this.#findOrAdd(names.idOf(template), levelTexts[level], bucket) + 1;
+      const point = this.#points[at]! - 1;
+      this.#state.states.addRows(point, rows[i]!, timeMs(day, firstNs[i]!), timeMs(day, lastNs[i]!));
+    }
+  }
+
+  #keepPointsOf(day: object, bucket: number, length: number): void {
+    const known = this.#pointsOf;
+    if (known?.day === day && known.bucket === bucket && this.#points.length === length) return;
+    this.#points = new Uint32Array(length);
+    this.#pointsOf = { day, bucket };
+  }
+
+  #findOrAdd(template: string, level: string | undefined, bucket: number): number {
+    const { task, groups, points } = this.#state;
+    for (const field of task.groupBy)
+      groups.stageText(field.kind === "template" ? template : toLabel(field, level));
+    return points.findOrAdd(groups.findOrAddStaged(), bucket);
+  }
+}

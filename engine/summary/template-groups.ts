@@ -1,0 +1,82 @@
+/** The rows of a chunk by template and level, with the times of the first and the last of each. */
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { dictionaryTexts } from "../column/column.ts";
+import { densePointsMax } from "../limits.ts";
+import type { Codes } from "../vector/codes.ts";
+
+/** One entry in each vector for each template and level that has rows. */
+export interface TemplateGroups {
+  templates: Uint32Array;
+  /** Indices in `levelTexts`. */
+  levels: Uint8Array;
+  rows: Uint32Array;
+  /** Nanoseconds since the start of the day. */
+  firstNs: Float64Array;
+  lastNs: Float64Array;
+  /** The levels as they were sent; undefined stands for rows without one. */
+  levelTexts: readonly (string | undefined)[];
+}
+
+/** Levels that one code of a byte can tell apart. */
+export const groupLevelsMax = 256;
+/** Bytes of an entry in all vectors. */
+export const templateGroupBytes = 4 + 1 + 4 + 8 + 8;
+
+/**
+ * Groups the rows of a chunk. `codes`: the template of each row. Undefined where there are too many levels, or too many
+ * pairs of a template and a level.
+ */
+export function listTemplateGroups(
+  view: ChunkView,
+  codes: Codes,
+  templateCount: number,
+): TemplateGroups | undefined {
+  const level = readLevels(view);
+  const levelCount = level?.texts.length ?? 0;
+  if (level === undefined || templateCount * levelCount > densePointsMax) return undefined;
+  const counts = new Uint32Array(templateCount * levelCount);
+  const first = new Uint32Array(counts.length);
+  const last = new Uint32Array(counts.length);
+  let groups = 0;
+  // Rows are in order of time, so the first row of a group has its first time.
+  for (let row = 0; row < codes.length; row++) {
+    const cell = codes[row]! * levelCount + (level.codes === undefined ? 0 : level.codes[row]!);
+    if (counts[cell] === 0) {
+      first[cell] = row;
+      groups++;
+    }
+    last[cell] = row;
+    counts[cell] = counts[cell]! + 1;
+  }
+  const listed = makeGroups(groups, level.texts);
+  const { timeNs } = view;
+  for (let cell = 0, group = 0; cell < counts.length; cell++) {
+    if (counts[cell] === 0) continue;
+    listed.templates[group] = Math.floor(cell / levelCount);
+    listed.levels[group] = cell % levelCount;
+    listed.rows[group] = counts[cell]!;
+    listed.firstNs[group] = timeNs[first[cell]!]!;
+    listed.lastNs[group++] = timeNs[last[cell]!]!;
+  }
+  return listed;
+}
+
+function makeGroups(groups: number, levelTexts: readonly (string | undefined)[]): TemplateGroups {
+  return {
+    templates: new Uint32Array(groups),
+    levels: new Uint8Array(groups),
+    rows: new Uint32Array(groups),
+    firstNs: new Float64Array(groups),
+    lastNs: new Float64Array(groups),
+    levelTexts,
+  };
+}
+
+/** The levels of a chunk and the code of each row's, undefined where all are the first. */
+function readLevels(view: ChunkView): { texts: (string | undefined)[]; codes?: Codes } | undefined {
+  const column = view.column({ kind: "level" });
+  if (column.kind === "absent") return { texts: [undefined] };
+  if (column.kind === "constant" && column.valid === null) return { texts: [column.value] };
+  if (column.kind !== "dictionary" || column.valueCount >= groupLevelsMax) return undefined;
+  return { texts: [...dictionaryTexts(column), undefined], codes: column.codes };
+}
