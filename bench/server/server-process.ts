@@ -6,6 +6,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { readCpuMs, readMemoryBytesPeak } from "../measure/process.ts";
+import { prepareProgram } from "./program.ts";
 
 const startMsMax = 60_000;
 
@@ -37,9 +38,9 @@ export async function startServer(
   root: string,
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const main = join(root, "server/main.ts");
+  const program = await prepareProgram(root);
   const words = ["serve", "--data", dir, "--listen", "127.0.0.1:0", ...flags];
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [program, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   // However this process ends, the server ends with it.

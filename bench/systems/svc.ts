@@ -18,6 +18,7 @@ import {
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import { readMemoryBytesPeak } from "../measure/process.ts";
+import { prepareProgram } from "../server/program.ts";
 import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -106,7 +107,7 @@ async function loadOverHttp({ dir, dataset, root }: StoreTarget, show: ShowProgr
 }
 
 async function hasDirectIngest(root: string): Promise<boolean> {
-  const words = [join(root, "server/main.ts"), "ingest", "--help"];
+  const words = [await prepareProgram(root), "ingest", "--help"];
   const { stdout } = await promisify(execFile)(process.execPath, words).catch(() => ({ stdout: "" }));
   return stdout.includes("--direct ");
 }
@@ -115,7 +116,7 @@ async function hasDirectIngest(root: string): Promise<boolean> {
 async function runIngest({ dir, dataset, root }: StoreTarget, show: ShowProgress): Promise<TimedLoad> {
   const { file, signal, name, rows } = dataset;
   const words = ["ingest", "--direct", "--data", dir, "--signal", signal, file];
-  const child = spawn(process.execPath, [join(root, "server/main.ts"), ...words], {
+  const child = spawn(process.execPath, [await prepareProgram(root), ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let memoryPeak = 0;
