@@ -11,7 +11,7 @@ import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
 import type { DeliverBatch, Tally } from "./client/sender.ts";
-import { createTally, keyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
+import { createTally, localKeyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
@@ -162,7 +162,7 @@ function deliverIntoFolder(
     return load.take(
       signalOfPath[signal],
       batch.bytes,
-      keyOf(batch, `${scope}${queryOf(names)} ${signal}`),
+      localKeyOf(batch, `${scope}${queryOf(names)} ${signal}`),
       names,
     );
   };

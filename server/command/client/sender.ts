@@ -1,6 +1,6 @@
 /** Delivers batches, several at once. A server gets each batch again until it has accepted or refused the rows. */
 
-import { createHash } from "node:crypto";
+import { createCipheriv, createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RefusedLine } from "../../ingest/decode-task.ts";
 import type { IntakeResult } from "../../ingest/intake.ts";
@@ -135,7 +135,20 @@ function isIngestAnswer(answer: Answer): boolean {
 }
 
 /** Idempotency key: equal for equal bytes at the same offset, so that a batch whose answer was lost is stored once. */
-export function keyOf(batch: Batch, scope: string): string {
-  const hash = createHash("sha256").update(`${scope} ${batch.offset} `).update(batch.bytes);
-  return hash.digest("base64url");
+function keyOf(batch: Batch, scope: string): string {
+  return hashKey(batch, scope, batch.bytes);
+}
+
+/**
+ * As `keyOf`, where the sender owns the store: nobody would make two files with one key. GMAC takes a tenth of the time
+ * of SHA-256. Under a key that everybody knows, its 128 bits tell bytes apart that nobody chose to be confused.
+ */
+export function localKeyOf(batch: Batch, scope: string): string {
+  const cipher = createCipheriv("aes-128-gcm", new Uint8Array(16), new Uint8Array(12));
+  cipher.setAAD(batch.bytes).final();
+  return hashKey(batch, scope, cipher.getAuthTag());
+}
+
+function hashKey({ offset }: Batch, scope: string, content: Uint8Array): string {
+  return createHash("sha256").update(`${scope} ${offset} `).update(content).digest("base64url");
 }
