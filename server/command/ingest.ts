@@ -100,7 +100,7 @@ export const ingest: Command<typeof flags> = {
     try {
       return await ingestFiles(
         (run) => deliverIntoFolder(load, { signal, names }, run),
-        { signal, names },
+        { signal, names, takeMemory: load.takeMemory },
         files,
         stop.signal,
       );
@@ -118,9 +118,11 @@ interface FileRun {
   onProblem: (problem: string) => void;
 }
 
-/** What the files hold. */
+/** What the files hold, and where it is read to. */
 interface FileContent {
   signal: SignalName;
+  /** See `BatchOptions`. */
+  takeMemory?: (bytes: number) => Uint8Array;
   /** Fields that the user named; undefined where the known names are looked for. */
   names: LogFieldNames | undefined;
 }
@@ -185,7 +187,7 @@ async function ingestFiles(
 
 async function ingestFile(
   to: MakeDelivery,
-  { signal, names }: FileContent,
+  { signal, names, takeMemory }: FileContent,
   input: InputFile,
   stop: AbortSignal,
 ): Promise<Tally> {
@@ -203,6 +205,7 @@ async function ingestFile(
     targetBytes: batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,
+    ...(takeMemory === undefined ? {} : { takeMemory }),
     onLongLine: (line) => {
       tally.refused++;
       tally.refusals.push({ line, reason: `longer than ${formatCount(lineBytesMax)} bytes` });

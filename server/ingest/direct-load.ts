@@ -4,15 +4,17 @@
 
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure, openStore, type Signal, type StoreEvent } from "../../engine/index.ts";
+import { Failure, openStore, type Signal, type Store, type StoreEvent } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
-import { Intake, type IntakeResult } from "./intake.ts";
+import { Intake, type IntakeResult, type IntakeStore } from "./intake.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 
 export interface DirectLoad {
+  /** Memory for the lines of one `take`. */
+  takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
   /**
-   * Resolves once the rows are on disk. `key` is the idempotency key of the lines: the second call with a key adds
-   * nothing. Throws Failure, Refusal.
+   * Resolves once the rows are on disk. `lines` are in memory that `takeMemory` gave and that is given back. `key` is
+   * the idempotency key of the lines: the second call with a key adds nothing. Throws Failure, Refusal.
    */
   take(signal: Signal, lines: Uint8Array, key: string, fieldNames?: LogFieldNames): Promise<IntakeResult>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
@@ -31,24 +33,47 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
-/** Shared memory for bodies, used again and again: a new buffer for each would be zeroed first, and freed by a collection. */
+/**
+ * Shared memory for bodies, used again and again: a new buffer for each would be zeroed first, and freed by a
+ * collection.
+ */
 class SharedBodies {
   readonly #free: SharedArrayBuffer[] = [];
 
-  /** A copy of the lines. */
-  take(lines: Uint8Array): Uint8Array<SharedArrayBuffer> {
-    let buffer = this.#free.pop();
+  take(bytes: number): Uint8Array<SharedArrayBuffer> {
+    const free = this.#free.pop();
     // A body is a few bytes longer or shorter than the one before.
-    if (buffer === undefined || buffer.byteLength < lines.length)
-      buffer = new SharedArrayBuffer(lines.length + (lines.length >> 3));
-    const body = new Uint8Array(buffer, 0, lines.length);
-    body.set(lines);
-    return body;
+    const isEnough = free !== undefined && free.byteLength >= bytes;
+    return new Uint8Array(isEnough ? free : new SharedArrayBuffer(bytes + (bytes >> 3)));
   }
 
-  giveBack({ buffer }: Uint8Array<SharedArrayBuffer>): void {
-    this.#free.push(buffer);
+  giveBack({ buffer }: Uint8Array): void {
+    if (buffer instanceof SharedArrayBuffer) this.#free.push(buffer);
   }
+}
+
+/**
+ * The store, which waits where it would refuse a batch because rows arrive faster than they can be sealed. The lines
+ * themselves could not be taken again: they are decoded in place.
+ */
+function waitForRoom(store: Store): IntakeStore {
+  return {
+    appendEncoded: async (batch, options) => {
+      for (;;) {
+        try {
+          return await store.appendEncoded(batch, options);
+        } catch (error) {
+          if (!(error instanceof Failure) || error.kind !== "overload") throw error;
+          await sleep(retryMs);
+        }
+      }
+    },
+    seriesCensus: () => store.seriesCensus(),
+    arrived: (query, limits) => store.arrived(query, limits),
+    get arrivalMax() {
+      return store.arrivalMax;
+    },
+  };
 }
 
 /** Opens a data folder for loading. Throws Failure "folder" where the folder is in use or cannot be used. */
@@ -56,7 +81,7 @@ export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) =
   const store = await openStore({ dir: dataDir, log });
   const threads = availableParallelism();
   const intake = new Intake({
-    store,
+    store: waitForRoom(store),
     metrics: new Metrics(),
     threads,
     now: Date.now,
@@ -65,21 +90,15 @@ export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) =
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
   const bodies = new SharedBodies();
-  const take: DirectLoad["take"] = async (signal, lines, key, fieldNames) => {
-    for (;;) {
-      const body = bodies.take(lines);
-      try {
-        return await intake.take({ ...unstamped, signal, body, key, fieldNames });
-      } catch (error) {
-        if (!(error instanceof Failure) || error.kind !== "overload") throw error;
-        await sleep(retryMs);
-      } finally {
-        bodies.giveBack(body);
-      }
-    }
-  };
   return {
-    take,
+    takeMemory: (bytes) => bodies.take(bytes),
+    take: async (signal, lines, key, fieldNames) => {
+      try {
+        return await intake.take({ ...unstamped, signal, body: lines, key, fieldNames });
+      } finally {
+        bodies.giveBack(lines);
+      }
+    },
     close: async () => {
       await intake.close();
       await store.close();

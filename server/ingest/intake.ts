@@ -25,8 +25,11 @@ import { Families } from "./prometheus/families.ts";
 import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
 import { SharedRules, type StoredRules } from "./shared-ingestion-rules.ts";
 
+/** The part of a store that bodies go to. */
+export type IntakeStore = Pick<Store, "appendEncoded" | "seriesCensus" | "arrived" | "arrivalMax">;
+
 export interface IntakeOptions {
-  store: Store;
+  store: IntakeStore;
   metrics: Metrics;
   /**
    * Decoding threads that one sender may use; by default half of the cores, since scans and the disk need the others.

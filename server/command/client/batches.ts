@@ -1,6 +1,7 @@
 /** Cuts a stream of bytes into batches of whole lines. */
 
 export interface Batch {
+  /** In memory that `BatchOptions.takeMemory` gave, and that no other batch has. */
   bytes: Buffer;
   /** Position of its first byte in the decompressed input. */
   offset: number;
@@ -16,6 +17,8 @@ export interface BatchOptions {
   /** After this time without input, the lines that have come make a batch; null waits for a whole batch. */
   idleMs: number | null;
   onLongLine: (line: number) => void;
+  /** Gives memory of at least so many bytes; new memory by default. */
+  takeMemory?: (bytes: number) => Uint8Array;
 }
 
 const newline = 0x0a;
@@ -23,30 +26,38 @@ const newline = 0x0a;
 /** The state between two chunks. */
 interface Cutter {
   options: BatchOptions;
-  /** Bytes that are in no batch yet. */
-  pending: Buffer[];
+  takeMemory: (bytes: number) => Uint8Array;
+  /** Begins with the bytes that are in no batch yet. */
+  memory: Buffer;
   pendingBytes: number;
+  /** Bytes of the last batch: the next one is about as long. */
+  lastBatchBytes: number;
   offset: number;
   line: number;
   /** True inside a line that is skipped. */
   isSkipping: boolean;
 }
 
+/** The bytes of a chunk may change once the next one is asked for. */
 export async function* batchesOf(
   chunks: AsyncIterable<Uint8Array>,
   options: BatchOptions,
 ): AsyncGenerator<Batch> {
-  const cutter: Cutter = { options, pending: [], pendingBytes: 0, offset: 0, line: 1, isSkipping: false };
+  const takeMemory = options.takeMemory ?? ((bytes) => new Uint8Array(bytes));
+  const cutter: Cutter = {
+    ...{ options, takeMemory, memory: Buffer.alloc(0), pendingBytes: 0, lastBatchBytes: 0 },
+    ...{ offset: 0, line: 1, isSkipping: false },
+  };
   for await (const chunk of options.idleMs === null ? chunks : markSilences(chunks, options.idleMs)) {
     if (chunk === null) {
       yield* cutBatches(cutter, 1);
       continue;
     }
-    addChunk(cutter, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+    addChunk(cutter, toBuffer(chunk));
     if (cutter.pendingBytes >= options.targetBytes) yield* cutBatches(cutter, options.targetBytes);
   }
   yield* cutBatches(cutter, 1);
-  if (cutter.pendingBytes > 0) yield takeBatch(cutter, joinPending(cutter), cutter.pendingBytes);
+  if (cutter.pendingBytes > 0) yield takeBatch(cutter, cutter.pendingBytes);
 }
 
 function addChunk(cutter: Cutter, chunk: Buffer): void {
@@ -60,24 +71,29 @@ function addChunk(cutter: Cutter, chunk: Buffer): void {
     cutter.isSkipping = false;
     cutter.line++;
   }
-  if (bytes.length === 0) return;
-  cutter.pending.push(bytes);
-  cutter.pendingBytes += bytes.length;
+  const pendingBytes = cutter.pendingBytes + bytes.length;
+  // Where lines are long the memory doubles, so that it is not copied for each chunk.
+  if (pendingBytes > cutter.memory.length)
+    setPending(cutter, 0, Math.max(pendingBytes, cutter.pendingBytes * 2));
+  bytes.copy(cutter.memory, cutter.pendingBytes);
+  cutter.pendingBytes = pendingBytes;
 }
 
 /** Makes batches while at least `bytesMin` bytes are pending; the beginning of an unfinished line stays pending. */
 function* cutBatches(cutter: Cutter, bytesMin: number): Generator<Batch> {
-  let bytes = joinPending(cutter);
-  while (bytes.length >= bytesMin) {
-    const end = findLineEnd(bytes, cutter.options.targetBytes);
+  const { targetBytes, lineBytesMax } = cutter.options;
+  while (cutter.pendingBytes >= bytesMin) {
+    const end = findLineEnd(pendingOf(cutter), targetBytes);
     if (end === 0) break;
-    if (end <= cutter.options.lineBytesMax) yield takeBatch(cutter, bytes, end);
+    if (end <= lineBytesMax) yield takeBatch(cutter, end);
     else skipLine(cutter, end);
-    bytes = bytes.subarray(end);
   }
-  setPending(cutter, bytes);
-  if (bytes.length > cutter.options.lineBytesMax && bytes.indexOf(newline) < 0)
-    skipUnfinishedLine(cutter, bytes);
+  if (cutter.pendingBytes > lineBytesMax && pendingOf(cutter).indexOf(newline) < 0)
+    skipUnfinishedLine(cutter);
+}
+
+function pendingOf({ memory, pendingBytes }: Cutter): Buffer {
+  return memory.subarray(0, pendingBytes);
 }
 
 /** Returns the end of the last line within `target` bytes, else of the first line after them; 0 without a newline. */
@@ -86,10 +102,12 @@ function findLineEnd(bytes: Buffer, target: number): number {
   return before > 0 ? before : bytes.indexOf(newline, target) + 1;
 }
 
-function takeBatch(cutter: Cutter, bytes: Buffer, length: number): Batch {
-  const batch = { bytes: bytes.subarray(0, length), offset: cutter.offset, firstLine: cutter.line };
+function takeBatch(cutter: Cutter, length: number): Batch {
+  const batch = { bytes: cutter.memory.subarray(0, length), offset: cutter.offset, firstLine: cutter.line };
   cutter.offset += length;
   cutter.line += countNewlines(batch.bytes);
+  cutter.lastBatchBytes = length;
+  setPending(cutter, length, cutter.pendingBytes - length);
   return batch;
 }
 
@@ -98,23 +116,29 @@ function skipLine(cutter: Cutter, length: number): void {
   cutter.options.onLongLine(cutter.line);
   cutter.offset += length;
   cutter.line++;
+  setPending(cutter, length, cutter.pendingBytes - length);
 }
 
 /** Skips the beginning of a line that is too long already; `addChunk` skips the rest. */
-function skipUnfinishedLine(cutter: Cutter, bytes: Buffer): void {
+function skipUnfinishedLine(cutter: Cutter): void {
   cutter.options.onLongLine(cutter.line);
-  cutter.offset += bytes.length;
+  cutter.offset += cutter.pendingBytes;
   cutter.isSkipping = true;
-  setPending(cutter, bytes.subarray(bytes.length));
+  cutter.pendingBytes = 0;
 }
 
-function joinPending(cutter: Cutter): Buffer {
-  return cutter.pending.length === 1 ? cutter.pending[0]! : Buffer.concat(cutter.pending);
+/**
+ * Moves the pending bytes from `from` on to new memory of at least `bytes` bytes; it has room for a batch as long as the
+ * last one and what is read beyond it.
+ */
+function setPending(cutter: Cutter, from: number, bytes: number): void {
+  const rest = cutter.memory.subarray(from, cutter.pendingBytes);
+  cutter.memory = toBuffer(cutter.takeMemory(Math.max(bytes, Math.ceil(cutter.lastBatchBytes * 1.5))));
+  cutter.pendingBytes = rest.copy(cutter.memory);
 }
 
-function setPending(cutter: Cutter, bytes: Buffer): void {
-  cutter.pending = bytes.length === 0 ? [] : [bytes];
-  cutter.pendingBytes = bytes.length;
+function toBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }
 
 function countNewlines(bytes: Buffer): number {

@@ -1,8 +1,7 @@
 /** Reads a file or standard input and decompresses gzip and zstd, which it recognizes by the first bytes. */
 
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import type { Readable, Transform } from "node:stream";
+import { open, stat } from "node:fs/promises";
+import type { Transform } from "node:stream";
 import { pipeline } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { ZstdFrames } from "../../api/zstd-frame.ts";
@@ -16,7 +15,10 @@ export interface InputFile {
   bytesRead: number;
   /** True for standard input, which may stay silent for a while: what has come is sent meanwhile. */
   isLive: boolean;
-  /** The decompressed bytes. Throws an Error that names the input where it cannot be read, is damaged or truncated. */
+  /**
+   * The decompressed bytes; those of a chunk may change once the next one is asked for. Throws an Error that names the
+   * input where it cannot be read, is damaged or truncated.
+   */
   chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -29,7 +31,7 @@ export async function openInput(name: string): Promise<InputFile> {
   const isLive = name === "-";
   const displayName = isLive ? "standard input" : name;
   const bytesTotal = isLive ? 0 : await readFileSize(name);
-  const source = isLive ? process.stdin : createReadStream(name, { highWaterMark: readBytes });
+  const source = isLive ? process.stdin : readFile(name);
   const input: InputFile = { name: displayName, bytesTotal, bytesRead: 0, isLive, chunks: source };
   input.chunks = decompress(input, source);
   return input;
@@ -47,17 +49,44 @@ async function readFileSize(name: string): Promise<number> {
   }
 }
 
-async function* decompress(input: InputFile, source: Readable): AsyncGenerator<Uint8Array> {
+/**
+ * Reads a file into two buffers in turn: a new one for each chunk would make V8 collect garbage every few of them. The
+ * next chunk is read while the last one is used.
+ */
+async function* readFile(name: string): AsyncGenerator<Uint8Array> {
+  const file = await open(name);
+  const buffers = [Buffer.allocUnsafeSlow(readBytes), Buffer.allocUnsafeSlow(readBytes)] as const;
+  try {
+    let next = file.read(buffers[0]);
+    for (let i = 1; ; i++) {
+      const { bytesRead, buffer } = await next;
+      if (bytesRead === 0) return;
+      next = file.read(buffers[i % 2]!);
+      // Reported when it is awaited, which a caller that stops early never does.
+      next.catch(() => undefined);
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function* decompress(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     const { first, all } = await peekBytes(countBytes(input, source), 4);
     const format = detectFormat(first);
     if (format === "plain") yield* all;
-    else if (format === "gzip") yield* pipeThrough(createGunzip(decompressorOptions), all);
-    else yield* decompressZstd(all);
+    // Decompressors may hold on to what they are given.
+    else if (format === "gzip") yield* pipeThrough(createGunzip(decompressorOptions), copyChunks(all));
+    else yield* decompressZstd(copyChunks(all));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`${input.name} cannot be read to its end: ${reason}`);
   }
+}
+
+async function* copyChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield chunk.slice();
 }
 
 /** Errors of `chunks` become errors of the returned stream. */
@@ -127,7 +156,8 @@ async function peekBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
   while (bytes < length) {
     const next = await chunks.next();
     if (next.done) break;
-    peeked.push(next.value);
+    // A chunk that is too short is followed by another.
+    peeked.push(next.value.length < length ? Uint8Array.from(next.value) : next.value);
     bytes += next.value.length;
   }
   async function* all(): AsyncGenerator<Uint8Array> {

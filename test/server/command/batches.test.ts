@@ -11,7 +11,10 @@ async function cut(text: string, sizes: readonly number[]) {
   async function* chunks() {
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const size = sizes[i % sizes.length]!;
-      yield bytes.subarray(at, at + size);
+      const chunk = Uint8Array.from(bytes.subarray(at, at + size));
+      yield chunk;
+      // Its memory is used for what comes next.
+      chunk.fill(0);
       at += size;
     }
   }
