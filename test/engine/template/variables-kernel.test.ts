@@ -81,6 +81,22 @@ describe(`variables (SVC_SEED=${seed})`, () => {
     }
   });
 
+  test("with runs of digits of all lengths, in either case, around the sixty-four bytes that are read at once", () => {
+    const random = new Random(seed + 2);
+    const run = () => {
+      const length = 1 + random.below(20);
+      const digits = random.hex(length);
+      const kinds = [digits, digits.toUpperCase(), digits.replace(/[a-f]/g, "7"), digits.replace(/\d/g, "b")];
+      return random.pick(kinds);
+    };
+    const messages = Array.from({ length: 5_000 }, (_, i) => {
+      const runs = Array.from({ length: 1 + (i % 9) }, () => run() + random.pick(["-", "_", ".", "g", "é"]));
+      // A token is a variable where it has a digit.
+      return `id 0${runs.join("")}${random.hex(i % 13)}`.slice(0, 3 + 1 + (i % 150));
+    });
+    check(messages, []);
+  });
+
   test("of messages that are only variables, empty, or long", () => {
     const random = new Random(seed + 1);
     const long = random.hex(3_000);

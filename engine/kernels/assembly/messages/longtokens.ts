@@ -117,12 +117,64 @@ function digitOf(byte: u32): u32 {
   return letter < 6 ? letter + 10 : 16;
 }
 
+/** The value of a byte that is a hexadecimal digit. Letters and digits alternate at random, so it has no branch. */
+@inline
+function hexValue(byte: u32): u32 {
+  return (byte & 15) + 9 * (byte >> 6);
+}
+
 /**
  * Adds the long tokens of a text to the block. A long token is a run of hexadecimal digits with a letter among them, or a
  * run of decimal digits, which may be part of such a run.
  */
 function addTokens(tokens: usize, from: usize, to: usize): void {
-  if (to - from < decimalTokenMin) return;
+  const length = <u32>(to - from);
+  if (length < decimalTokenMin) return;
+  // Sixteen bytes are read at a time, also where they pass the end of the text.
+  if (length > 64 || from + 64 > (<usize>memory.size()) << 16) {
+    addTokensByByte(tokens, from, to);
+    return;
+  }
+  let decimals: u64 = 0;
+  let letters: u64 = 0;
+  for (let at: u32 = 0; at < length; at += 16) {
+    const bytes = v128.load(from + at);
+    const isDecimal = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
+    const folded = i8x16.sub(v128.or(bytes, i8x16.splat(0x20)), i8x16.splat(0x61));
+    decimals |= (<u64>i8x16.bitmask(isDecimal)) << at;
+    letters |= (<u64>i8x16.bitmask(i8x16.lt_u(folded, i8x16.splat(6)))) << at;
+  }
+  const inText = (<u64>-1) >> (64 - length);
+  decimals &= inText;
+  letters &= inText;
+  if (beginsOfEight(decimals) & (decimals >> 8)) addTokensByByte(tokens, from, to);
+  else addHexTokens(tokens, from, decimals | letters, letters);
+}
+
+/** The bits at which eight set bits begin. */
+@inline
+function beginsOfEight(bits: u64): u64 {
+  const two = bits & (bits >> 1);
+  const four = two & (two >> 2);
+  return four & (four >> 4);
+}
+
+/** Adds the runs of hexadecimal digits, which `digits` marks from the lowest bit on, that have a letter among them. */
+function addHexTokens(tokens: usize, from: usize, digits: u64, letters: u64): void {
+  const eight = beginsOfEight(digits);
+  let begins = eight & (eight >> 4);
+  while (begins != 0) {
+    // The lowest of them begins a run: a digit before it would be one, too.
+    const begin = ctz(begins);
+    const length = ctz(~(digits >> begin));
+    const run = ((<u64>-1) >> (64 - length)) << begin;
+    if (letters & run) addHexPieces(tokens, from + <usize>begin, from + <usize>(begin + length));
+    begins &= ~run;
+  }
+}
+
+/** As `addTokens`, for any text. */
+function addTokensByByte(tokens: usize, from: usize, to: usize): void {
   let begin = from;
   let decimalBegin = from;
   for (let at = from; at <= to; at++) {
@@ -149,13 +201,13 @@ function addDecimalPieces(tokens: usize, from: usize, to: usize): void {
 /** Takes pieces by winnowing: from each window of pieces the one with the least rank. */
 function addHexPieces(tokens: usize, from: usize, to: usize): void {
   let piece: u32 = 0;
-  for (let at = from; at < from + hexPieceLength - 1; at++) piece = (piece << 4) | digitOf(load<u8>(at));
+  for (let at = from; at < from + hexPieceLength - 1; at++) piece = (piece << 4) | hexValue(load<u8>(at));
   let least: i32 = 0;
   let leastRank: u32 = 0xffff_ffff;
   let chosen: i32 = -1;
   const places = <i32>(to - from - hexPieceLength + 1);
   for (let place: i32 = 0; place < places; place++) {
-    piece = (piece << 4) | digitOf(load<u8>(from + place + hexPieceLength - 1));
+    piece = (piece << 4) | hexValue(load<u8>(from + place + hexPieceLength - 1));
     const rank = rankOf(piece);
     const ring: usize = (place & 7) << 2;
     store<u32>(pieces + ring, piece);
