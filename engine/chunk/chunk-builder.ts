@@ -1,6 +1,7 @@
 /** The chunk builder: collects rows into growing columns, and helpers that put the columns in order of time. */
 
 import type { AttributeVector } from "../column/encoding.ts";
+import type { SplitMessagesBuilder } from "../template/split-messages.ts";
 import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 
@@ -102,6 +103,8 @@ export interface ChunkBuilder {
   arrival: NumberBuilder;
   level: AttributeBuilder;
   message: TextBuilder;
+  /** The messages in place of `message`, where all rows come from chunks that store them split. */
+  split: SplitMessagesBuilder | undefined;
   attributes: Map<string, AttributeBuilder>;
 }
 
@@ -113,6 +116,7 @@ export function createChunkBuilder(): ChunkBuilder {
     arrival: new NumberBuilder(),
     level: new AttributeBuilder(),
     message: new TextBuilder(),
+    split: undefined,
     attributes: new Map(),
   };
 }

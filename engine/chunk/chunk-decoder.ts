@@ -4,6 +4,7 @@ import { type Column, type ColumnOf, columnText, isValid } from "../column/colum
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { Failure } from "../failure.ts";
 import { plainColumns } from "../kernels/heap.ts";
+import { SplitMessagesBuilder } from "../template/split-messages.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { TextBuilder, type TextVector, textCount, toPlainBytes } from "../vector/text.ts";
@@ -14,7 +15,7 @@ import {
   createChunkBuilder,
   getAttributeBuilder,
 } from "./chunk-builder.ts";
-import type { ChunkSource } from "./chunk-header.ts";
+import { type ChunkSource, findColumn } from "./chunk-header.ts";
 import { ChunkColumns, ChunkView } from "./chunk-view.ts";
 
 /** All rows of some chunks of one partition, chunk after chunk. Arrival numbers are absolute. */
@@ -23,9 +24,14 @@ export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
   const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
   builder.timeNs.reserve(rows);
   builder.arrival.reserve(rows);
+  if (sources.every(hasSplitMessages)) builder.split = new SplitMessagesBuilder(rows);
   const present = countPresentRows(sources);
   for (const source of sources) appendChunk(builder, source, present);
   return builder;
+}
+
+function hasSplitMessages({ header }: ChunkSource): boolean {
+  return header.columns[findColumn(header, "message")]?.encoding === "template";
 }
 
 /** For each attribute with a column of its own, the number of rows that have it. */
@@ -56,11 +62,12 @@ function appendChunk(builder: ChunkBuilder, source: ChunkSource, present: Readon
   builder.rows += source.header.rows;
 }
 
-function appendMessages(builder: ChunkBuilder, column: Column): void {
-  if (column.kind === "text") builder.message.append(column.text);
-  else if (column.kind === "message") {
-    for (let row = 0; row < column.rows; row++) builder.message.pushBytes(column.messages.messageAt(row));
-  } else throw new Failure("damage", "column: messages are not text");
+function appendMessages({ message, split }: ChunkBuilder, column: Column): void {
+  if (column.kind === "message" && split !== undefined) split.append(column.messages);
+  else if (column.kind === "message")
+    for (let row = 0; row < column.rows; row++) message.pushBytes(column.messages.messageAt(row));
+  else if (column.kind === "text" && split === undefined) message.append(column.text);
+  else throw new Failure("damage", "column: messages are not as the header says");
 }
 
 function appendAttribute(attribute: AttributeBuilder, column: Column, base: number): void {

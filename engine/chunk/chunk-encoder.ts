@@ -15,6 +15,13 @@ import {
   headerValueBytesMax,
   headerValuesMax,
 } from "../limits.ts";
+import {
+  isSplit,
+  reorderSplit,
+  type SplitMessages,
+  sliceSplit,
+  toTexts,
+} from "../template/split-messages.ts";
 import { buildMembershipFilter, hashTexts } from "../vector/membership-filter.ts";
 import { canBeginDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { gatherText, type TextVector, textAt, textCount, toTextVector } from "../vector/text.ts";
@@ -61,7 +68,7 @@ export function encodeSortedRows(sorted: SortedRows, options: EncodeOptions): En
 export interface SortedRows {
   timeNs: Float64Array;
   arrival: Float64Array;
-  message: TextVector;
+  message: TextVector | SplitMessages;
   level: AttributeVector;
   attributes: [key: string, AttributeVector][];
   /**
@@ -89,7 +96,10 @@ export function sortRows(builder: ChunkBuilder, stamps: Stamps = {}): SortedRows
   return {
     timeNs: reorderNumbers(timeNs, order),
     arrival: reorderNumbers(arrival, order),
-    message: reorderText(builder.message.finish(), order),
+    message:
+      builder.split === undefined
+        ? reorderText(builder.message.finish(), order)
+        : reorderSplit(builder.split.finish(), order),
     level: toDense(builder.level),
     attributes: [
       ...stampRows(stamps, builder.rows),
@@ -150,7 +160,7 @@ export function toOverflowAttribute(attributes: readonly SparseAttribute[]): Att
 }
 
 /** The row after the last one of a chunk that begins with row `from`. */
-function findChunkEnd(message: TextVector, from: number, rows: number): number {
+function findChunkEnd(message: { offsets: Uint32Array }, from: number, rows: number): number {
   let to = Math.min(rows, from + chunkRowsMax);
   const bytesAt = message.offsets[from]!;
   while (to > from + 1 && message.offsets[to]! - bytesAt > chunkMessageBytesMax) {
@@ -168,7 +178,9 @@ function encodeChunk(sorted: SortedRows, from: number, to: number, options: Enco
   const attributes = sorted.attributes.map(
     ([key, vector]) => [key, sliceAttribute(vector, from, to)] as const,
   );
-  addMessage(add, sliceText(sorted.message, from, to), attributes, options);
+  const { message } = sorted;
+  const messages = isSplit(message) ? sliceSplit(message, from, to) : sliceText(message, from, to);
+  addMessage(add, messages, attributes, options);
   addAttribute(add, makeColumnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
   for (const [key, vector] of attributes)
     addAttribute(add, makeColumnHeader("attribute", key, 0), vector, options);
@@ -200,12 +212,13 @@ export type AppendColumn = (
 
 function addMessage(
   add: AppendColumn,
-  text: TextVector,
+  messages: TextVector | SplitMessages,
   attributes: readonly (readonly [string, AttributeVector])[],
   options: EncodeOptions,
 ): void {
-  const rows = textCount(text);
+  const rows = messages.offsets.length - 1;
   if (!options.sealed) {
+    const text = isSplit(messages) ? toTexts(messages) : messages;
     add(makeColumnHeader("message", "", rows), encodeText(text), undefined);
     return;
   }
@@ -213,7 +226,7 @@ function addMessage(
   const repeatables = attributes.flatMap(([key, { values, codes }]) =>
     textCount(values) > headerValuesMax ? [{ key, values, codes }] : [],
   );
-  const { message, filter, variables } = encodeMessage(text, repeatables);
+  const { message, filter, variables } = encodeMessage(messages, repeatables);
   add(makeColumnHeader("message", "", rows), message, filter);
   for (const group of variables) add(makeColumnHeader("variables", group.group, rows), group, group.filter);
 }

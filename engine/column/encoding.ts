@@ -11,6 +11,7 @@ import {
 import { splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
 import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
+import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
 import {
   decodeVariables,
   type ReadAttribute,
@@ -123,11 +124,16 @@ export interface EncodedVariableGroup extends EncodedColumn {
 
 /** Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`). */
 export function encodeMessage(
-  text: TextVector,
+  messages: TextVector | SplitMessages,
   attributes: readonly RepeatableAttribute[],
 ): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariableGroup[] } {
-  const encoded = encodeMessages(text, attributes);
-  if (encoded === undefined) return { message: encodeText(text), filter: undefined, variables: [] };
+  const encoded = isSplit(messages)
+    ? encodeSplit(messages, attributes)
+    : encodeMessages(messages, attributes);
+  if (encoded === undefined) {
+    const text = isSplit(messages) ? toTexts(messages) : messages;
+    return { message: encodeText(text), filter: undefined, variables: [] };
+  }
   return {
     message: makeColumn("template", { ...encoded.templates, encoding: Encoding.template }),
     filter: encoded.filter,

@@ -213,7 +213,8 @@ export function encodeMessages(
   );
 }
 
-function encodeTokenized(
+/** As `encodeMessages`, of messages that are tokenized, and where they lie in a memory. */
+export function encodeTokenized(
   tokenized: TokenizedMessages,
   inMemory: TokenizedInMemory | undefined,
   attributes: readonly RepeatableAttribute[],

@@ -15,14 +15,33 @@ interface SplitKernels {
 /** Where tokenized messages lie in a memory: the texts' bytes, and the vectors of `TokenizedText`. */
 export interface TokenizedPlaces {
   rows: number;
-  templates: number;
-  variables: number;
   bytes: number;
   codes: number;
-  firstRows: number;
   firstVariables: number;
   variableStarts: number;
   variableEnds: number;
+}
+
+/** What the kernel tells of its vectors beside where they lie. */
+interface SplitPlaces extends TokenizedPlaces {
+  templates: number;
+  variables: number;
+  firstRows: number;
+}
+
+/** Copies tokenized messages to a memory. Throws where it has no room for them; see `isTrap`. */
+export function placeTokenized(
+  memory: BlockMemory,
+  tokenized: Omit<TokenizedText, "firstRows"> & { bytes: Uint8Array },
+): TokenizedPlaces {
+  return {
+    rows: tokenized.codes.length,
+    bytes: memory.placeVector(tokenized.bytes),
+    codes: memory.placeVector(tokenized.codes),
+    firstVariables: memory.placeVector(tokenized.firstVariables),
+    variableStarts: memory.placeVector(tokenized.variableStarts),
+    variableEnds: memory.placeVector(tokenized.variableEnds),
+  };
 }
 
 /**
@@ -31,7 +50,7 @@ export interface TokenizedPlaces {
 const bytesPerVariable = 8;
 
 /** Splits the messages in a memory. Throws where it has no room for them; see `isTrap`. */
-export function tokenizeIn(memory: BlockMemory, text: TextVector): TokenizedPlaces {
+export function tokenizeIn(memory: BlockMemory, text: TextVector): SplitPlaces {
   const rows = text.offsets.length - 1;
   const byteLength = text.offsets[rows]! - text.offsets[0]!;
   const typicalVariables = Math.ceil(byteLength / bytesPerVariable) + rows * 2;
@@ -48,7 +67,7 @@ function tokenizeWithin(
   memory: BlockMemory,
   { bytes, offsets, rows }: { bytes: number; offsets: number; rows: number },
   variablesMax: number,
-): TokenizedPlaces | undefined {
+): SplitPlaces | undefined {
   const kernels = memory.kernels<SplitKernels>();
   const [codes, firstRows] = [memory.reserve(rows * 4), memory.reserve(rows * 4)];
   const firstVariables = memory.reserve((rows + 1) * 4);
@@ -75,7 +94,7 @@ function tokenizeWithin(
 }
 
 /** The vectors of tokenized messages: views of the memory. */
-export function viewTokenized(memory: BlockMemory, places: TokenizedPlaces): TokenizedText {
+export function viewTokenized(memory: BlockMemory, places: SplitPlaces): TokenizedText {
   const { rows, templates, variables } = places;
   return {
     codes: memory.uint32(places.codes, rows),

@@ -9,7 +9,7 @@ import { BlockMemory } from "../kernels/block-memory.ts";
 import { isTrap } from "../kernels/webassembly.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
 import { buildTemplateText, slotByte, type TokenizedText, tokenizePlain } from "./plain-tokenizer.ts";
-import { type TokenizedPlaces, tokenizeIn, viewTokenized } from "./tokenizer-kernel.ts";
+import { placeTokenized, type TokenizedPlaces, tokenizeIn, viewTokenized } from "./tokenizer-kernel.ts";
 
 export { byteClass, slotByte } from "./plain-tokenizer.ts";
 
@@ -55,12 +55,38 @@ export function withTokenizedMessages<Result>(
   text: TextVector,
   use: (tokenized: TokenizedMessages, inMemory?: TokenizedInMemory) => Result,
 ): Result {
-  const plainly = () => use(toMessages(text, tokenizePlain(text)));
-  if (textCount(text) < kernelRowsMin) return plainly();
+  return inMemory(
+    textCount(text),
+    () => use(toMessages(text, tokenizePlain(text))),
+    (memory) => {
+      const places = tokenizeIn(memory, text);
+      return use(toMessages(text, viewTokenized(memory, places)), { memory, places });
+    },
+  );
+}
+
+/** As `withTokenizedMessages`, for messages that are tokenized already. They are copied to the memory. */
+export function withPlacedMessages<Result>(
+  tokenized: TokenizedMessages,
+  use: (tokenized: TokenizedMessages, inMemory?: TokenizedInMemory) => Result,
+): Result {
+  return inMemory(
+    tokenized.rows,
+    () => use(tokenized),
+    (memory) => use(tokenized, { memory, places: placeTokenized(memory, tokenized) }),
+  );
+}
+
+/** Works on messages in a memory; without one where they are few, or where the memory is full. */
+function inMemory<Result>(
+  rows: number,
+  plainly: () => Result,
+  work: (memory: BlockMemory) => Result,
+): Result {
+  if (rows < kernelRowsMin) return plainly();
   const memory = BlockMemory.take();
   try {
-    const places = tokenizeIn(memory, text);
-    const result = use(toMessages(text, viewTokenized(memory, places)), { memory, places });
+    const result = work(memory);
     memory.giveBack(keptBytesMax);
     return result;
   } catch (error) {
