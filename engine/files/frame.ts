@@ -160,10 +160,13 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
   };
 }
 
+/** The length in a frame's header may be wrong, so no larger buffer is allocated on its word. */
+const outputBytesAtOnce = 16 * 1024 * 1024;
+
 function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
   // A buffer of one byte more than is needed: a full one would make zlib allocate a second one.
   return zstdDecompressSync(stored, {
     maxOutputLength: Math.max(payloadBytes, 1),
-    chunkSize: Math.max(payloadBytes + 1, zlibConstants.Z_MIN_CHUNK),
+    chunkSize: Math.min(Math.max(payloadBytes + 1, zlibConstants.Z_MIN_CHUNK), outputBytesAtOnce),
   });
 }

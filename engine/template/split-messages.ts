@@ -3,17 +3,12 @@
  * tokeniser: chunks are merged without their texts, and nothing is split again.
  */
 
+import { sharedText, textPerRow } from "../kernels/decoding.ts";
 import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 import { type EncodedMessages, encodeTokenized, type MessageColumn } from "./message-column.ts";
 import { slotByte, type TokenizedMessages, withPlacedMessages } from "./tokenizer.ts";
-import {
-  groupOf,
-  type RepeatableAttribute,
-  sharedText,
-  textPerRow,
-  type VariableGroup,
-} from "./variable-columns.ts";
+import { groupOf, type RepeatableAttribute, type VariableGroup } from "./variable-columns.ts";
 
 export interface SplitMessages {
   /** Where each message begins in the text of all of them, and where the last ends: as many bytes as the texts have. */
