@@ -58,8 +58,11 @@ export const headerValueBytesMax = 16 * KiB;
  * Rows in memory up to which the query thread scans them itself: passing a task to another thread and back costs more.
  */
 export const queryThreadRowsMax = 4_096;
-/** Chunks up to which the query thread reads their headers itself: some microseconds each once they are open. */
-export const queryThreadChunksMax = 256;
+/**
+ * Chunks up to which the query thread reads their headers itself: some 20 microseconds each once they are open. As many
+ * as a thread keeps open (`openChunksMax`), since the scan threads would read columns of all chunks beyond it.
+ */
+export const queryThreadChunksMax = 4_096;
 /**
  * Least size of the query thread's cache, which holds decoded columns of parts and filters of sealed chunks. Scan
  * threads read the filters that do not fit.

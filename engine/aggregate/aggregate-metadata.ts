@@ -29,15 +29,23 @@ export function fromDaySummaries(state: AggregationState, summaries: DaySummarie
     task.steps.length === 0 && task.groupBy.length <= 1 && task.aggregates.every(({ op }) => op === "count");
   return async (chunks) => {
     if (!isCountByOneField) return chunks;
-    const residual: ChunkRef[] = [];
-    const days = new Map<string, SealedChunkRef[]>();
-    for (const ref of chunks) {
-      if (ref.kind !== "sealed") residual.push(ref);
-      else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
-    }
-    for (const refs of days.values()) if (!(await addDay(state, summaries, refs))) residual.push(...refs);
-    return residual;
+    return addDays(chunks, (refs) => addDay(state, summaries, refs));
   };
+}
+
+/** Adds day after day; returns the chunks of those that `add` leaves out, and those that are not sealed. */
+export async function addDays(
+  chunks: readonly ChunkRef[],
+  add: (refs: readonly SealedChunkRef[]) => Promise<boolean>,
+): Promise<readonly ChunkRef[]> {
+  const residual: ChunkRef[] = [];
+  const days = new Map<string, SealedChunkRef[]>();
+  for (const ref of chunks) {
+    if (ref.kind !== "sealed") residual.push(ref);
+    else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
+  }
+  for (const refs of days.values()) if (!(await add(refs))) residual.push(...refs);
+  return residual;
 }
 
 /**
@@ -72,8 +80,8 @@ async function addDay(
  * Returns the bucket that contains all rows of some chunks of a day; undefined where they have several buckets, or some
  * rows lie outside the query's range.
  */
-function commonBucket(
-  { fromNs, toNs }: AggregateTask,
+export function commonBucket(
+  { fromNs, toNs }: Pick<AggregateTask, "fromNs" | "toNs">,
   grid: BucketGrid,
   refs: readonly SealedChunkRef[],
 ): number | undefined {

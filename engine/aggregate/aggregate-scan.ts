@@ -18,7 +18,7 @@ import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { fromDaySummaries, fromHeader } from "./aggregate-metadata.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
-import { fromTemplates } from "./aggregate-templates.ts";
+import { fromTemplateDays, fromTemplates } from "./aggregate-templates.ts";
 import { type AggregationState, createAggregationState, finishAggregation } from "./aggregation-state.ts";
 import type { BucketGrid, BucketRuns } from "./bucket-runs.ts";
 import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cell-assignment.ts";
@@ -61,6 +61,7 @@ export async function aggregateFromMetadata(
   const state = createAggregationState(task, access);
   const sources = [
     fromDaySummaries(state, summaries),
+    fromTemplateDays(state, templates),
     eachChunk(state, [fromHeader(state, templates.countTexts), fromTemplates(state, templates)]),
   ];
   const residual = await answerFrom(sources, task);

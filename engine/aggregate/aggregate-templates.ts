@@ -5,10 +5,12 @@ import { timeMs } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Filter } from "../plan/filter.ts";
-import { countSkippedChunk } from "../plan/scan-statistics.ts";
-import type { ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
+import { checkControl } from "../plan/query-control.ts";
+import { countSkippedChunk, countUnreadChunk } from "../plan/scan-statistics.ts";
+import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
+import { addDays, commonBucket } from "./aggregate-metadata.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 
 /** Aggregations that templates have the numbers for. */
@@ -19,12 +21,8 @@ const templateOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "first", "
  * without the level, and filtered by texts in messages that templates decide, and by the level.
  */
 export function fromTemplates(state: AggregationState, templates: TemplateCounts): ChunkAnswerSource {
-  const { task, extraction, scanned } = state;
-  const isAnswerable =
-    extraction === undefined &&
-    task.groupBy.some(({ kind }) => kind === "template") &&
-    task.groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
-    task.aggregates.every(({ op }) => templateOps.has(op));
+  const { scanned } = state;
+  const isAnswerable = isGroupedByTemplate(state);
   const adder = new GroupAdder(state);
   return (chunk) => {
     const bucket = isAnswerable ? onlyBucket(state, chunk) : undefined;
@@ -39,6 +37,36 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
     countSkippedChunk(scanned, chunk.view.header);
     return true;
   };
+}
+
+/** The same for all chunks of a day at once, where nothing is filtered. */
+export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
+  const { task, grid, scanned, yieldThread } = state;
+  const isAnswerable = isGroupedByTemplate(state) && task.steps.length === 0;
+  const adder = new GroupAdder(state);
+  return async (chunks) => {
+    if (!isAnswerable) return chunks;
+    return addDays(chunks, async (refs) => {
+      await yieldThread();
+      checkControl(task.control);
+      const bucket = commonBucket(task, grid, refs);
+      const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, yieldThread);
+      if (known === undefined) return false;
+      adder.add(known, { kind: "always" }, refs[0]!.day, bucket!);
+      for (const { entry } of refs) countUnreadChunk(scanned, entry);
+      scanned.chunksCounted += refs.length;
+      return true;
+    });
+  };
+}
+
+function isGroupedByTemplate({ task, extraction }: AggregationState): boolean {
+  return (
+    extraction === undefined &&
+    task.groupBy.some(({ kind }) => kind === "template") &&
+    task.groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
+    task.aggregates.every(({ op }) => templateOps.has(op))
+  );
 }
 
 /** The bucket of all rows of a chunk; undefined where they have several, or some lie outside of the query's range. */

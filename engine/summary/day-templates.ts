@@ -24,7 +24,12 @@ import type { GroupFilters } from "../template/variable-needle.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import { hash64 } from "../vector/xxhash.ts";
-import { groupLevelsMax, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
+import {
+  groupLevelsMax,
+  sumTemplateGroups,
+  type TemplateGroups,
+  templateGroupBytes,
+} from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /**
@@ -117,6 +122,8 @@ export class DayTemplates {
   #chunkCount = 0;
   #ngramBytes = 0;
   #groupCount = 0;
+  /** The groups of the chunks that were added up last. */
+  #total: { chunks: ReadonlySet<string>; groups: TemplateGroups } | undefined;
   /** The levels of all groups, as they were sent; undefined stands for rows without one. */
   readonly #levels: (string | undefined)[] = [];
   /** The ids of the templates, made when they are first asked for. */
@@ -131,7 +138,7 @@ export class DayTemplates {
       this.#rows.length * postingListBytes +
       this.#rowsCount * 2 * postingBytes +
       this.#ngramBytes +
-      this.#groupCount * templateGroupBytes
+      (this.#groupCount + (this.#total?.groups.rows.length ?? 0)) * templateGroupBytes
     );
   }
 
@@ -221,6 +228,24 @@ export class DayTemplates {
     }
     const passes = (template: number) => passing.every((templates) => templates.has(template));
     return { groups: known.rowGroups, names: this, passes };
+  }
+
+  /** All rows of some chunks by template and level; undefined where that is not known of each of them. */
+  async totalOf(chunks: readonly string[], pause: () => Promise<void>): Promise<KnownGroups | undefined> {
+    const last = this.#total;
+    const isSame = last?.chunks.size === chunks.length && chunks.every((chunk) => last.chunks.has(chunk));
+    if (!isSame) {
+      const parts: TemplateGroups[] = [];
+      for (const chunk of chunks) {
+        const groups = this.#chunks.get(chunk)?.rowGroups;
+        if (groups === undefined) return undefined;
+        parts.push(groups);
+      }
+      const groups = await sumTemplateGroups(parts, this.size, this.#levels, pause);
+      if (groups === undefined) return undefined;
+      this.#total = { chunks: new Set(chunks), groups };
+    }
+    return { groups: this.#total!.groups, names: this, passes: () => true };
   }
 
   /** The count of a text that is exact for a chunk. */

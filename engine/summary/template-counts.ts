@@ -3,6 +3,7 @@ import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
+import type { YieldThread } from "../plan/query-control.ts";
 import { canAnswerFromTemplates, type KnownGroups } from "./day-templates.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
@@ -50,6 +51,11 @@ export class TemplateCounts {
     if (groups === undefined && filters.every(canAnswerFromTemplates) && this.#templates.lacks(ref))
       this.unlisted.add(ref);
     return groups;
+  }
+
+  /** All rows of some chunks of one day by template and level; undefined where that is not known. */
+  dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
+    return this.#templates.dayGroupsOf(refs, pause);
   }
 
   #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {

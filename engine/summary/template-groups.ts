@@ -19,6 +19,8 @@ export interface TemplateGroups {
 
 /** Levels that one code of a byte can tell apart. */
 export const groupLevelsMax = 256;
+/** Pairs of a template and a level that are added up: 24 bytes each for a moment. */
+const sumCellsMax = 2_097_152;
 /** Bytes of an entry in all vectors. */
 export const templateGroupBytes = 4 + 1 + 4 + 8 + 8;
 
@@ -59,6 +61,44 @@ export function listTemplateGroups(
     listed.lastNs[group++] = timeNs[last[cell]!]!;
   }
   return listed;
+}
+
+/**
+ * Adds up the groups of some chunks of a day, which number templates and levels alike. Undefined where there may be too
+ * many.
+ */
+export async function sumTemplateGroups(
+  parts: readonly TemplateGroups[],
+  templateCount: number,
+  levelTexts: readonly (string | undefined)[],
+  pause: () => Promise<void>,
+): Promise<TemplateGroups | undefined> {
+  const levelCount = levelTexts.length;
+  if (templateCount * levelCount > sumCellsMax) return undefined;
+  const rows = new Float64Array(templateCount * levelCount);
+  const firstNs = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
+  const lastNs = new Float64Array(rows.length);
+  for (const part of parts) {
+    await pause();
+    for (let i = 0; i < part.rows.length; i++) {
+      const cell = part.templates[i]! * levelCount + part.levels[i]!;
+      rows[cell] = rows[cell]! + part.rows[i]!;
+      firstNs[cell] = Math.min(firstNs[cell]!, part.firstNs[i]!);
+      lastNs[cell] = Math.max(lastNs[cell]!, part.lastNs[i]!);
+    }
+  }
+  let groups = 0;
+  for (let cell = 0; cell < rows.length; cell++) if (rows[cell]! > 0) groups++;
+  const sum = makeGroups(groups, [...levelTexts]);
+  for (let cell = 0, group = 0; cell < rows.length; cell++) {
+    if (rows[cell] === 0) continue;
+    sum.templates[group] = Math.floor(cell / levelCount);
+    sum.levels[group] = cell % levelCount;
+    sum.rows[group] = rows[cell]!;
+    sum.firstNs[group] = firstNs[cell]!;
+    sum.lastNs[group++] = lastNs[cell]!;
+  }
+  return sum;
 }
 
 function makeGroups(groups: number, levelTexts: readonly (string | undefined)[]): TemplateGroups {

@@ -77,6 +77,17 @@ export class TemplateSummaries {
     return day.templates.groupsOf(filters, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
+  /** All rows of some chunks of one day by template and level; see `DayTemplates.totalOf`. */
+  async dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
+    const day = this.#days.get(refs[0]!.dir);
+    if (day === undefined) return undefined;
+    day.usedMs = performance.now();
+    return day.templates.totalOf(
+      refs.map(({ entry }) => chunkIdentity(entry)),
+      pause,
+    );
+  }
+
   /**
    * Lists the templates of chunks until `bytesMax` is reached. Where a listing is already running, waits for that one
    * instead.

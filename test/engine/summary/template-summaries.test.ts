@@ -181,6 +181,20 @@ test.each(profiles)(
       ),
     );
     expect(cut.scanned).toBeLessThan(rows.length / 2);
+
+    // More rows come, in memory and then in one more chunk.
+    const more = rows.slice(0, 20_000);
+    const all = groupNaively([...rows, ...more], ids);
+    await store.append("logs", more);
+    expect((await group([], fromNs, toNs)).groups).toEqual(all);
+    await store.seal();
+    for (let tries = 0; tries < 50; tries++) {
+      const { groups, scanned } = await group([], fromNs, toNs);
+      expect(groups).toEqual(all);
+      if (scanned === 0) break;
+      await sleep(10);
+    }
+    expect((await group([], fromNs, toNs)).scanned).toBe(0);
   },
   120_000,
 );
