@@ -35,6 +35,7 @@ export {
 } from "./opening.ts";
 export type { SignalCounts } from "./partition/catalog.ts";
 export type { StoreStats } from "./partition/store-stats.ts";
+export { writeReasons } from "./partition/write-counts.ts";
 export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type {
   AttachedAttribute,

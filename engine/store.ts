@@ -11,6 +11,7 @@ import { Failure } from "./failure.ts";
 import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { Journal } from "./journal/journal.ts";
+import { recordLength } from "./journal/journal-record.ts";
 import { KeyedAppends, startSteadyClock } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs } from "./limits.ts";
 import { EncoderThreads } from "./maintenance/encoder-threads.ts";
@@ -24,6 +25,7 @@ import type { RowSignal, Signal } from "./model/signal.ts";
 import { Catalog } from "./partition/catalog.ts";
 import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
+import { addWritten } from "./partition/write-counts.ts";
 import type { AggregateQuery, AggregateResult } from "./plan/aggregation.ts";
 import type {
   ArrivalQuery,
@@ -345,6 +347,7 @@ export class Store {
     if (rows === 0 && keyHash === undefined) return { rows: 0 };
     await this.#maintenance.waitForRoom();
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
+    addWritten(this.#catalog.written, "journal", [{ rows, bytes: recordLength(record.frameBytes) }]);
     if (starts !== undefined) this.#activeSeries.noteStarts(starts);
     this.#maintenance.nudge();
     for (const listener of this.#arrivalListeners) listener();

@@ -12,6 +12,41 @@ export async function readCpuMs(pid: number): Promise<number | null> {
   return fields.length < 13 ? null : (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
+/** What a process used. */
+export interface ProcessCost {
+  /** CPU time of all threads, user and system. */
+  cpuMs: number;
+  /** Bytes that it had the system write to disks, however often. */
+  writtenBytes: number;
+}
+
+/** What this process, and its children that have ended, used so far. Null where there is no /proc. */
+export async function readOwnCost(): Promise<ProcessCost | null> {
+  const [stat, io] = await Promise.all(
+    ["stat", "io"].map((name) => readFile(`/proc/self/${name}`, "utf8").catch(() => "")),
+  );
+  const fields = stat!.slice(stat!.lastIndexOf(")") + 2).split(" ");
+  const writtenBytes = /^write_bytes: (\d+)$/m.exec(io!)?.[1];
+  if (fields.length < 15 || writtenBytes === undefined) return null;
+  // utime, stime, cutime and cstime; see `readCpuMs`. The kernel adds what ended children wrote by itself.
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { cpuMs: ticks * tickMs, writtenBytes: Number(writtenBytes) };
+}
+
+/** What was used between two readings; absent where one is missing. */
+export function costBetween(
+  before: ProcessCost | null,
+  after: ProcessCost | null,
+): { lifeCost?: ProcessCost } {
+  if (before === null || after === null) return {};
+  return {
+    lifeCost: {
+      cpuMs: after.cpuMs - before.cpuMs,
+      writtenBytes: after.writtenBytes - before.writtenBytes,
+    },
+  };
+}
+
 /** Largest resident set so far. Null where there is no /proc, or no such process. */
 export async function readMemoryBytesPeak(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");

@@ -165,7 +165,7 @@ function formatStoreTable({ systems, inputBytes, rows }: SetFigure): string {
   const row = (
     name: string,
     cell: (figure: SystemFigure) => string,
-    measureOf?: (figure: SystemFigure) => number,
+    measureOf?: (figure: SystemFigure) => number | undefined,
   ) => {
     const times = measureOf === undefined ? undefined : ratioToBestPeer(stores, measureOf);
     return [name, ...stores.map(cell), times === undefined ? absent : formatRatio(times)];
@@ -185,6 +185,17 @@ function formatStoreTable({ systems, inputBytes, rows }: SetFigure): string {
       row("  MB/s", ({ load }) => formatMegabytes(inputBytes / load.loadSeconds)),
       row("  over HTTP, s", ({ load }) => load.httpSeconds?.toFixed(1) ?? absent),
       row("until merged, s more", ({ load }) => load.settleSeconds.toFixed(1)),
+      row(
+        "until merged, CPU µs a row",
+        ({ load }) =>
+          load.lifeCost === undefined ? absent : ((load.lifeCost.cpuMs * 1000) / rows).toFixed(2),
+        ({ load }) => load.lifeCost?.cpuMs,
+      ),
+      row(
+        "  bytes written a row",
+        ({ load }) => (load.lifeCost === undefined ? absent : (load.lifeCost.writtenBytes / rows).toFixed(0)),
+        ({ load }) => load.lifeCost?.writtenBytes,
+      ),
       row(
         "on disk, MB",
         ({ load }) => formatTenthMegabytes(load.diskBytes),

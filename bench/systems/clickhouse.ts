@@ -13,6 +13,7 @@ import {
   windowBuckets,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
+import { costBetween, readOwnCost } from "../measure/process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import {
   makeSampleInserts,
@@ -64,6 +65,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
   const run = (sql: string): Promise<unknown> => session.queryAsync(sql, { format: "Null" });
   const { tables, inserts } = makeStatements(dataset);
   for (const table of tables) session.query(table);
+  const costBefore = await readOwnCost();
   const begunMs = performance.now();
   const cpuBefore = process.cpuUsage();
   const timer = setInterval(() => {
@@ -77,6 +79,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
     clearInterval(timer);
     for (const name of listTables(session)) await run(`OPTIMIZE TABLE ${name} FINAL`);
     const settleSeconds = (performance.now() - loadedMs) / 1000;
+    const lifeCost = costBetween(costBefore, await readOwnCost());
     await run("SYSTEM STOP MERGES");
     const indexBytes = Number(
       session.query(`SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE ${ownParts}`),
@@ -86,6 +89,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
     return {
       loadSeconds: (loadedMs - begunMs) / 1000,
       cpuSeconds: (user + system) / 1e6,
+      ...lifeCost,
       settleSeconds,
       diskBytes,
       indexBytes,

@@ -14,6 +14,7 @@ import {
   windowBuckets,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
+import { costBetween, readOwnCost } from "../measure/process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import { makeSampleStatements, makeSpanStatements, toSignalSql } from "./duckdb-signals.ts";
 import { loadPeerPackage } from "./peer-packages.ts";
@@ -68,15 +69,17 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
     show({ step: `load ${dataset.name} into DuckDB`, done, total: dataset.rows, unit: "rows" });
   }, progressEveryMs);
   try {
+    const costBefore = await readOwnCost();
     const begunMs = performance.now();
     for (const statement of makeStatements(dataset)) await connection.run(statement);
     const loadedMs = performance.now();
     await connection.run("CHECKPOINT");
     const settleSeconds = (performance.now() - loadedMs) / 1000;
+    const lifeCost = costBetween(costBefore, await readOwnCost());
     const diskBytes = await measureAllocatedBytes(dir);
     const memoryBytesPeak = process.resourceUsage().maxRSS * 1024;
     const loadSeconds = (loadedMs - begunMs) / 1000;
-    return { loadSeconds, settleSeconds, diskBytes, indexBytes: 0, memoryBytesPeak };
+    return { loadSeconds, ...lifeCost, settleSeconds, diskBytes, indexBytes: 0, memoryBytesPeak };
   } finally {
     clearInterval(timer);
     close();

@@ -17,7 +17,7 @@ import {
   traceRowsMax,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
-import { readMemoryBytesPeak } from "../measure/process.ts";
+import { costBetween, readMemoryBytesPeak, readOwnCost } from "../measure/process.ts";
 import { prepareProgram } from "../server/program.ts";
 import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
@@ -68,6 +68,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
   const isDirect = await hasDirectIngest(root);
   const httpLoad = await loadOverHttp({ ...target, dir: isDirect ? httpDir : dir }, show);
   await rm(httpDir, { recursive: true, force: true });
+  const costBefore = isDirect ? await readOwnCost() : null;
   const loaded = isDirect ? await runIngest(target, show) : httpLoad;
   const { engine } = await importLibrary(root);
   const begunSettlingMs = performance.now();
@@ -83,6 +84,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
   const settleSeconds = (performance.now() - begunSettlingMs - idleMs) / 1000;
   return {
     ...loaded,
+    ...costBetween(costBefore, await readOwnCost()),
     httpSeconds: httpLoad.loadSeconds,
     settleSeconds,
     diskBytes: await measureAllocatedBytes(dir),

@@ -1,6 +1,7 @@
 /** What a system must offer to be compared. */
 import type { BenchDataset } from "../datasets/dataset.ts";
 import type { BenchQuestion, QuestionKind } from "../datasets/question.ts";
+import type { ProcessCost } from "../measure/process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import type { CanonicalAnswer } from "./answer.ts";
 
@@ -53,6 +54,8 @@ export interface LoadFigure {
   httpSeconds?: number;
   /** CPU time of all threads during the load; absent where it is not measured. */
   cpuSeconds?: number;
+  /** Of the load and of all until everything is sealed, merged or optimised; absent where there is no /proc. */
+  lifeCost?: ProcessCost;
   /** After the load, until everything is sealed, merged or optimised. */
   settleSeconds: number;
   /** Allocated blocks after that, free pages included. */

@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import { mergeChunksMin } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
+import { addWritten, type WriteReason } from "../partition/write-counts.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import { fullChunkRows } from "./compact-parts.ts";
 import {
@@ -78,7 +79,7 @@ export class PartitionWork {
       arrivalSealed: partition.manifest.arrivalSealed,
     }));
     if (manifest.arrivalSealed > partition.manifest.arrivalSealed) {
-      this.#setManifest(partition, manifest);
+      this.#setManifest(partition, manifest, "seal");
       const sealed = partition.parts.filter((part) => part.arrivalMax <= manifest.arrivalSealed);
       this.#options.catalog.replaceParts(partition, sealed, []);
     }
@@ -102,7 +103,7 @@ export class PartitionWork {
       const chunks = await encoders.encode(partition.signal, groups);
       return { kind: "seal", dir, day, chunks, arrivalSealed };
     });
-    this.#setManifest(partition, manifest);
+    this.#setManifest(partition, manifest, "seal");
     catalog.replaceParts(partition, sealed, []);
     this.#failedSeals.delete(partition);
   }
@@ -121,6 +122,11 @@ export class PartitionWork {
     const count = (some: readonly MemtablePart[]) => some.reduce((sum, part) => sum + part.journalRows, 0);
     if (larger.length > 0) larger[0]!.journalRows += count(small) - count(larger);
     catalog.replaceParts(partition, small, larger);
+    addWritten(
+      catalog.written,
+      "compact",
+      larger.map(({ rows }) => ({ rows, bytes: 0 })),
+    );
   }
 
   async merge(partition: Partition): Promise<void> {
@@ -133,7 +139,7 @@ export class PartitionWork {
     const { signal, dir, day } = partition;
     const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
     const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
-    this.#setManifest(partition, manifest);
+    this.#setManifest(partition, manifest, "merge");
     for (const chunk of damaged) quarantine(chunk);
     await queriesEnded();
     await this.#collectGarbage(partition, merged);
@@ -210,9 +216,12 @@ export class PartitionWork {
     await closeChunks(dir);
   }
 
-  /** Takes over a manifest that the maintenance thread has written. */
-  #setManifest(partition: Partition, manifest: Manifest): void {
-    this.#options.catalog.setManifest(partition, removeQuarantined(manifest, partition.manifest));
+  /** Takes over a manifest that the maintenance thread has written. `reason`: why it names new chunks. */
+  #setManifest(partition: Partition, manifest: Manifest, reason?: WriteReason): void {
+    const { catalog } = this.#options;
+    const added = manifest.chunks.filter(({ id }) => id >= partition.manifest.chunkNext);
+    if (reason !== undefined) addWritten(catalog.written, reason, added);
+    catalog.setManifest(partition, removeQuarantined(manifest, partition.manifest));
     this.#toMerge.add(partition);
   }
 }

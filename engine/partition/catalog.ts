@@ -13,6 +13,7 @@ import { type Signal, signals } from "../model/signal.ts";
 import { Turns } from "../threads/turns.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
+import { createWriteCounts } from "./write-counts.ts";
 
 /**
  * Rows of one batch and day (or of several compacted ones) in columnar form in memory; the journal holds the same rows.
@@ -77,6 +78,7 @@ export class Catalog {
   readonly #keysOfParts = new WeakMap<MemtablePart, ListedKeys>();
   #unsealedBytes = 0;
   #partNext = 1;
+  readonly written = createWriteCounts();
 
   /** `dir`: the data folder. */
   constructor(dir: string) {

@@ -1,6 +1,6 @@
 /** Metrics of the store and of the process. */
 
-import { type SignalCounts, type State, type Store, signals } from "../../engine/index.ts";
+import { type SignalCounts, type State, type Store, signals, writeReasons } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
 /** Registers metrics of the store and the process, which are read at each scrape. */
@@ -23,6 +23,21 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
   count("svc_store_partitions", "Partitions (days) in the store, by signal.", ({ partitions }) => partitions);
   count("svc_store_bytes", "Bytes of the partitions' files, by signal.", ({ bytes }) => bytes);
   metrics.gauge("svc_store_journal_bytes", "Bytes of the journal's files.", () => stats().journalBytes);
+  const written = (name: string, help: string, unit: "rows" | "bytes") => {
+    metrics.read("counter", name, help, () =>
+      writeReasons.map((reason) => [{ reason }, stats().written[reason][unit]]),
+    );
+  };
+  written(
+    "svc_store_written_rows_total",
+    "Rows that were written into the journal, compacted in memory, sealed into chunks and merged.",
+    "rows",
+  );
+  written(
+    "svc_store_written_bytes_total",
+    "Bytes of these rows on disk, without the pages of LMDB around them.",
+    "bytes",
+  );
   metrics.gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
     return stats().damage.length + state.damage.length;
   });
