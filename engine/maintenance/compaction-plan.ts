@@ -1,7 +1,16 @@
 /** Decides which parts of a partition are compacted or sealed and which chunks are merged. Pure functions. */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import { mergeChunksMin, mergeShare, smallPartRows, smallPartsMax } from "../limits.ts";
+import {
+  mergeChunksMin,
+  mergedBytesMax,
+  mergedChunksMax,
+  mergeGrowthMin,
+  mergeShare,
+  smallChunksMax,
+  smallPartRows,
+  smallPartsMax,
+} from "../limits.ts";
 import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import type { Signal } from "../model/signal.ts";
 import type { MemtablePart } from "../partition/catalog.ts";
@@ -58,26 +67,52 @@ export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePar
 /**
  * Small chunks to merge, which together make at most one full chunk; undefined where there are too few. They are taken
  * in the order of the manifest, which is by time. Of metrics they are neighbours in order of arrival, without any other
- * chunk between them.
+ * chunk between them. `left`: numbers of chunks that are left as they are.
  */
-export function selectChunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
-  const isSmall = ({ rows }: ChunkEntry) => rows < fullChunkRows(signal) * mergeShare;
+export function selectChunksToMerge(
+  signal: Signal,
+  chunks: readonly ChunkEntry[],
+  left: ReadonlySet<number> = new Set(),
+): ChunkEntry[] | undefined {
+  const isSmall = ({ id, rows, bytes }: ChunkEntry) =>
+    rows < fullChunkRows(signal) * mergeShare && bytes < mergedBytesMax / mergeChunksMin && !left.has(id);
   // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
   // may have arrived between chunks that are merged.
   const candidates =
     signal === "metrics" ? findRuns(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
   for (const small of candidates) {
-    if (small.length < mergeChunksMin) continue;
-    const chosen: ChunkEntry[] = [];
-    let rows = 0;
-    for (const chunk of small) {
-      if (rows + chunk.rows > fullChunkRows(signal)) break;
-      rows += chunk.rows;
-      chosen.push(chunk);
-    }
+    const inOrder = signal === "metrics" ? small : small.toSorted((a, b) => b.rows - a.rows);
+    const growing = small.length < smallChunksMax ? leaveOutLarge(inOrder) : small;
+    if (growing.length < mergeChunksMin) continue;
+    const chosen = takeUpToFull(signal, signal === "metrics" ? growing : keepOrder(small, growing));
     if (chosen.length >= 2) return chosen;
   }
   return undefined;
+}
+
+/** The last chunks of a list of which none has more than its share, by `mergeGrowthMin`, of the rows of all of them. */
+function leaveOutLarge(chunks: readonly ChunkEntry[]): readonly ChunkEntry[] {
+  const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0);
+  const last = chunks.findLastIndex((chunk) => chunk.rows * mergeGrowthMin > rows);
+  return last < 0 ? chunks : leaveOutLarge(chunks.slice(last + 1));
+}
+
+/** Those of `all` that are in `chosen`. */
+function keepOrder(all: readonly ChunkEntry[], chosen: readonly ChunkEntry[]): ChunkEntry[] {
+  const kept = new Set(chosen);
+  return all.filter((chunk) => kept.has(chunk));
+}
+
+/** The first chunks, up to the rows of a full chunk and the caps of a merge. */
+function takeUpToFull(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] {
+  let [rows, bytes, count] = [0, 0, 0];
+  for (const chunk of chunks) {
+    rows += chunk.rows;
+    bytes += chunk.bytes;
+    if (rows > fullChunkRows(signal) || bytes > mergedBytesMax || count === mergedChunksMax) break;
+    count++;
+  }
+  return chunks.slice(0, count);
 }
 
 /** When the oldest rows of some parts were appended, in Unix milliseconds; infinite without parts. */

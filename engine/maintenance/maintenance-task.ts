@@ -42,7 +42,7 @@ export interface MergeTask extends PartitionTask {
 
 export interface MergeAnswer {
   manifest: Manifest;
-  /** Numbers of the chunks that the new ones replace. */
+  /** Numbers of the chunks that the new ones replace; none where merging them saves too little. */
   merged: number[];
   /** Chunks that could not be read; they were left as they are. */
   damaged: DamagedChunk[];

@@ -84,8 +84,9 @@ export async function confirmSeal({ dir, day, arrivalSealed }: ConfirmSealTask):
 }
 
 /**
- * Writes the merged chunks beside the old ones; the manifest then names the new ones alone. Chunks that cannot be read
- * completely are left out and reported; the manifest still names them. Where the manifest no longer names a chunk of
+ * Writes the merged chunks beside the old ones; the manifest then names the new ones alone. Where they would be more than
+ * half as many, nothing is written. Chunks that cannot be read completely are left out and reported; the manifest still
+ * names them. Where the manifest no longer names a chunk of
  * the task, an earlier run has merged them already.
  */
 export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
@@ -116,6 +117,8 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
   } finally {
     await environment.close();
   }
+  // Rows that are long fill chunks by their bytes: merged, they are nearly as many chunks as before.
+  if (packed.length * 2 > merged.size) return { manifest, merged: [], damaged };
   const remaining = manifest.chunks.filter((entry) => !merged.has(entry.id));
   const next = await addChunks(task.dir, { ...manifest, chunks: remaining }, packed);
   await writeManifest(task.dir, next);

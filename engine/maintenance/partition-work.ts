@@ -55,6 +55,8 @@ export class PartitionWork {
   readonly #failedSeals = new Set<Partition>();
   /** Partitions whose chunks have changed since nothing was found to merge in them. */
   readonly #toMerge: Set<Partition>;
+  /** Chunks that are not merged again, because merging them saved nothing. They are tried once more after a start. */
+  readonly #unmergeable = new WeakMap<Partition, Set<number>>();
 
   constructor(options: PartitionWorkOptions) {
     this.#options = options;
@@ -131,7 +133,8 @@ export class PartitionWork {
 
   async merge(partition: Partition): Promise<void> {
     const { queriesEnded, quarantine } = this.#options;
-    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks);
+    const unmergeable = this.#unmergeable.get(partition) ?? new Set();
+    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks, unmergeable);
     if (chunks === undefined) {
       this.#toMerge.delete(partition);
       return;
@@ -141,6 +144,10 @@ export class PartitionWork {
     const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
     this.#setManifest(partition, manifest, "merge");
     for (const chunk of damaged) quarantine(chunk);
+    if (merged.length === 0) {
+      this.#unmergeable.set(partition, new Set([...unmergeable, ...chunks.map(({ id }) => id)]));
+      return;
+    }
     await queriesEnded();
     await this.#collectGarbage(partition, merged);
   }
