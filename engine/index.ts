@@ -17,6 +17,13 @@ export { compileRowTest } from "./filter/predicate.ts";
 export type { ColumnInventory, SignalInventory } from "./inspect/inventory.ts";
 export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { isTrap } from "./kernels/webassembly.ts";
+export {
+  describeMemory,
+  divideMemory,
+  type MemoryBudget,
+  type MemoryPart,
+  memoryBytesMin,
+} from "./memory-budget.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";

@@ -1,4 +1,4 @@
-/** Every cap of the engine, with its reason. */
+/** Every cap of the engine, with its reason; those that follow from the memory of the process are in memory-budget.ts. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -63,22 +63,11 @@ export const queryThreadRowsMax = 4_096;
  * as a thread keeps open (`openChunksMax`), since the scan threads would read columns of all chunks beyond it.
  */
 export const queryThreadChunksMax = 4_096;
-/**
- * Least size of the query thread's cache, which holds decoded columns of parts and filters of sealed chunks. Scan
- * threads read the filters that do not fit.
- */
-export const queryThreadCacheBytesMin = 64 * MiB;
-/** Size of that cache as a share of the memory for decoded columns, where this is more. */
-export const queryThreadCacheShare = 1 / 16;
 /** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */
 export const queryThreadTemplatesShare = 1 / 4;
 /** Where a filter tests row by row, it does so in blocks of this many rows: other queries run between two blocks. */
 export const blockRows = 2_048;
 
-/** Bytes of parts in memory that start a seal, whatever their number of rows. */
-export const unsealedBytesMax = 64 * MiB;
-/** Bytes of parts in memory above which appends wait for the seal, so that memory stays bounded under any load. */
-export const unsealedBytesStop = 256 * MiB;
 /**
  * Days of rows that one batch may have: a year of history in any order. Each day is a part and later a partition of its
  * own, so rows of more days cost far more than their number.
@@ -113,8 +102,6 @@ export const journalSegmentBatches = 4_096;
  * newest segment stays after a seal.
  */
 export const journalBatchesMax = 2 * journalSegmentBatches;
-/** Bytes of batches that wait for the disk. Above it appends are refused as overload. */
-export const journalQueueBytesMax = 256 * MiB;
 
 /** How long an idempotency key is remembered at least, by default. */
 export const keyAgeMs = 60 * 60 * 1000;
@@ -138,12 +125,6 @@ export const openPartitionsMax = 32;
 export const openChunksMax = 4_096;
 /** Parts that one thread keeps open: about as many as there are before they are compacted and sealed. */
 export const openPartsMax = 32;
-/** Memory without which no further scan thread is started by default. */
-export const scanThreadMemoryBytes = 512 * MiB;
-/** Default memory for decoded columns of all scan threads together, as a share of what this process may use. */
-export const columnCacheShare = 0.25;
-/** Default lower bound of the column cache of one thread: enough for any chunk. */
-export const columnCacheBytesMin = 256 * MiB;
 /** Upper bound of the column cache of one thread: what 32-bit addresses reach. */
 export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 

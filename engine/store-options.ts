@@ -1,12 +1,5 @@
 /** Options and results of the store's methods. */
-import {
-  columnCacheBytesMax,
-  columnCacheBytesMin,
-  columnCacheShare,
-  queryThreadCacheBytesMin,
-  queryThreadCacheShare,
-} from "./limits.ts";
-import { readMemoryBytes } from "./threads/machine.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
 
 /** An event in the life of a store, for a log. */
 export interface StoreEvent {
@@ -18,12 +11,16 @@ export interface StoreEvent {
 export interface StoreOptions {
   /** The data folder; created where it is missing. */
   dir: string;
-  /** Number of scan threads; by default one a core, at most one for each 512 MiB of memory. */
+  /**
+   * The memory that the store may take, as `divideMemory` divides it; by default that of a library, with half of what
+   * this process may use. It decides on scan threads and the column cache, too, and the next two options are ignored.
+   */
+  memory?: MemoryBudget;
+  /** Number of scan threads; by default one a core, as far as there is memory for so many. */
   threads?: number;
   /**
-   * Bytes of memory for decoded columns, over all scan threads: by default a quarter of what this process may use. The
-   * columns of one chunk that a query reads must fit into a thread's share: some 50 MB for a full chunk of ordinary
-   * logs.
+   * Bytes of memory for decoded columns, over all scan threads. The columns of one chunk that a query reads must fit
+   * into a thread's share: some 50 MB for a full chunk of ordinary logs.
    */
   columnCacheBytes?: number;
   /** Milliseconds. Days that ended longer ago are removed; by default none is. */
@@ -62,13 +59,4 @@ export interface AppendResult {
   rows: number;
   /** True where a batch with the same key was taken before. */
   duplicate: boolean;
-}
-
-/** Cache sizes in bytes: `thread` for each of `threads` scan threads, and `caller` for the query thread in addition. */
-export function divideCache(bytes: number | undefined, threads: number): { thread: number; caller: number } {
-  const total = bytes ?? Math.max(readMemoryBytes() * columnCacheShare, threads * columnCacheBytesMin);
-  return {
-    thread: Math.min(total / threads, columnCacheBytesMax),
-    caller: Math.max(queryThreadCacheBytesMin, Math.min(total * queryThreadCacheShare, columnCacheBytesMax)),
-  };
 }

@@ -14,10 +14,9 @@ import { Journal } from "./journal/journal.ts";
 import { recordLength } from "./journal/journal-record.ts";
 import { KeyedAppends, startSteadyClock } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs } from "./limits.ts";
-import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
-import type { MaintenanceTask } from "./maintenance/maintenance-task.ts";
 import { recoverPartitions } from "./maintenance/recovery.ts";
+import { divideMemory, type MemoryBudget } from "./memory-budget.ts";
 import { ActiveSeries, ActiveSeriesCounter, type ActiveSeriesTables } from "./metrics/active-series.ts";
 import type { LogRow, RefusedRow } from "./model/row.ts";
 import type { Sample } from "./model/sample.ts";
@@ -27,6 +26,7 @@ import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import { addWritten } from "./partition/write-counts.ts";
 import type { AggregateQuery, AggregateResult } from "./plan/aggregation.ts";
+import { makeQueryMemory, type QueryMemory } from "./plan/query-memory.ts";
 import type {
   ArrivalQuery,
   FieldCounts,
@@ -68,16 +68,9 @@ import {
 } from "./scatter/scatter-gather.ts";
 import { queryValueCounts } from "./scatter/value-count-query.ts";
 import type { StoredState } from "./state/state.ts";
-import {
-  type AppendOptions,
-  type AppendResult,
-  divideCache,
-  type StoreEvent,
-  type StoreOptions,
-} from "./store-options.ts";
-import { countScanThreads } from "./threads/machine.ts";
-import { WorkerThread } from "./threads/worker-thread.ts";
-import { ScanExecutor, type ScanThreadTask } from "./worker/scan-executor.ts";
+import type { AppendOptions, AppendResult, StoreEvent, StoreOptions } from "./store-options.ts";
+import { StoreThreads } from "./store-threads.ts";
+import { ScanExecutor } from "./worker/scan-executor.ts";
 
 /** An open store. Methods of a closed one throw Failure "folder". */
 export class Store {
@@ -88,11 +81,10 @@ export class Store {
   readonly #elapsed: () => number;
   readonly #lock: FolderLock;
   readonly #catalog: Catalog;
-  readonly #scanThreads: WorkerThread<ScanThreadTask>[];
+  readonly #memory: MemoryBudget;
+  readonly #threads: StoreThreads;
+  readonly #queryMemory: QueryMemory;
   readonly #queryThread: ScanExecutor;
-  /** Decodes columns outside of any cache. */
-  readonly #maintenanceThread = new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 });
-  readonly #encoders = new EncoderThreads(this.#maintenanceThread);
   readonly #damage: DamageLog;
   readonly #running = new RunningQueries();
   readonly #arrivalListeners = new Set<() => void>();
@@ -112,11 +104,11 @@ export class Store {
     this.#catalog = new Catalog(options.dir);
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
     this.#activeSeries = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
-    const threads = options.threads ?? countScanThreads();
-    const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
-    this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
-    const startThread = () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes });
-    this.#scanThreads = Array.from({ length: threads }, startThread);
+    const { memory, threads: scanThreads, columnCacheBytes } = options;
+    this.#memory = memory ?? divideMemory({ use: "library", scanThreads, columnCacheBytes });
+    this.#queryThread = new ScanExecutor({ bytesMax: this.#memory.queryThreadCacheBytes, keepsRecent: true });
+    this.#threads = new StoreThreads(this.#memory);
+    this.#queryMemory = makeQueryMemory(this.#memory.queryStateBytes);
   }
 
   /** Opens the store in a folder, creating it. Throws Failure "folder". */
@@ -206,7 +198,7 @@ export class Store {
    */
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
-    const { control, end } = startControl(limits);
+    const { control, end } = startControl(limits, this.#queryMemory);
     let finish!: () => void;
     void this.#running.track(new Promise<void>((resolve) => (finish = resolve)));
     try {
@@ -305,12 +297,13 @@ export class Store {
   async #recover(): Promise<void> {
     const { dir } = this.#options;
     const reportDamage = this.#damage.report;
-    const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#maintenanceThread, reportDamage);
+    const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#threads.maintenance, reportDamage);
     const keyClock = startSteadyClock(this.#now, this.#elapsed);
     this.#journal = await Journal.open(
       {
         dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
+        queueBytesMax: this.#memory.journalQueueBytes,
         ...{ reportDamage, keyClock, lock: this.#lock, now: this.#now, elapsed: this.#elapsed },
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
@@ -323,16 +316,18 @@ export class Store {
 
   #startMaintenance(): MaintenanceScheduler {
     const { retentionAgeMs, retentionBytes, retentionBeforeMs } = this.#options;
+    const { chunkCaps, unsealedBytesMax, unsealedBytesStop } = this.#memory;
     return new MaintenanceScheduler({
       catalog: this.#catalog,
       journal: this.#journal,
-      worker: this.#maintenanceThread,
-      encoders: this.#encoders,
+      worker: this.#threads.maintenance,
+      encoders: this.#threads.encoders,
+      ...{ chunkCaps, unsealedBytesMax, unsealedBytesStop },
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes, removeBeforeMs: retentionBeforeMs },
       queriesEnded: () => this.#queriesEnded(),
       closeChunks: async (dir, chunks) => {
         this.#queryThread.forget(dir, chunks);
-        await Promise.all(this.#scanThreads.map((each) => each.run<void>({ kind: "forget", dir, chunks })));
+        await Promise.all(this.#threads.scan.map((each) => each.run<void>({ kind: "forget", dir, chunks })));
       },
       quarantine: (chunk) => this.#quarantine(chunk),
       log: (level, message) => this.#log(level, message),
@@ -356,16 +351,17 @@ export class Store {
 
   #ask<T>(limits: QueryLimits, run: (context: QueryContext) => Promise<T>): Promise<T> {
     this.#assertOpen();
-    const { control, end } = startControl(limits);
+    const { control, end } = startControl(limits, this.#queryMemory);
     return this.#running.track(run({ ...this.#scatterContext(), control }).finally(end));
   }
 
   #scatterContext(): ScatterContext {
     return {
       catalog: this.#catalog,
-      threads: this.#scanThreads,
+      threads: this.#threads.scan,
       queryThread: this.#queryThread,
       quarantine: (chunk) => this.#quarantine(chunk),
+      queryMemory: this.#queryMemory,
       runInBackground: (work) => {
         work.catch((error) => this.#log("error", `templates: ${error.message}`));
       },
@@ -386,8 +382,7 @@ export class Store {
 
   async #closeThreads(): Promise<void> {
     this.#queryThread.readers.close();
-    const threads = [...this.#scanThreads, this.#maintenanceThread, this.#encoders];
-    await Promise.all(threads.map((thread) => thread.close()));
+    await this.#threads.close();
   }
 
   #assertOpen(): void {

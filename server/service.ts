@@ -1,6 +1,6 @@
 /** One running server: makes its parts in their order, and starts and closes them. */
 
-import type { Store } from "../engine/index.ts";
+import type { MemoryBudget, Store } from "../engine/index.ts";
 import { type AlertsSettings, alertsPart } from "./alerts/part.ts";
 import { replayPart } from "./alerts/replay/part.ts";
 import { PartList } from "./api/part.ts";
@@ -57,6 +57,8 @@ export interface Service {
   fluentPort: number | undefined;
   /** The store of telemetry, for reading and writing past HTTP. */
   store: Store;
+  /** What the process may take, and how that is divided. */
+  memory: MemoryBudget;
   /** Path of the admin-token file. */
   adminTokenPath: string;
   /** "made" where this start wrote the file. */
@@ -69,12 +71,15 @@ export interface Service {
  * Starts a server in this process. Throws Failure or Error, whose message is one sentence for people, where the data
  * folder or an address cannot be used; nothing is left open then.
  */
-export async function startService(settings: ServiceSettings): Promise<Service> {
+export async function startService(given: ServiceSettings): Promise<Service> {
   const parts = new PartList();
   const metrics = new Metrics();
-  const { host, port } = settings.address;
+  const { host, port } = given.address;
   try {
-    const storage = parts.add(await openStorage(settings));
+    const storage = parts.add(await openStorage(given));
+    // A search cannot hold more than there is for all of them.
+    const { columns, queries } = storage.memory.parts;
+    const settings = { ...given, queryMemoryBytes: Math.min(given.queryMemoryBytes, columns + queries) };
     // What notifications can be delivered is known by a part that stands on this one. It is asked by requests only.
     const delivery: DeliveryKnowledge = {
       undeliverable: (alert, path) => notify.notifier.undeliverable(alert, path),
@@ -95,7 +100,11 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const { accessRules } = signIn;
     const notReady = () => storage.store.stats().refusing ?? null;
     const http = parts.add(
-      httpPart(settings, { ...control, accessRules, metrics, notReady }, () => parts.routes),
+      httpPart(
+        settings,
+        { ...control, accessRules, metrics, memory: storage.memory, notReady },
+        () => parts.routes,
+      ),
     );
     // Behind `http`, so that they are closed first: tails and polls must end before the sockets wait for open answers.
     const search = parts.add(searchPart(settings, storage, control, metrics));
@@ -103,9 +112,10 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     parts.add(investigatePart(settings, { storage, control, notify, alerts, search, metrics }));
     parts.add({ close: () => kubernetes.channel.close() });
     parts.add(serverAddressPart(settings.dataDir, () => formatUrl(host, http.port)));
-    const syslog = parts.add(syslogPart(settings, ingest, metrics));
-    const gelf = parts.add(gelfPart(settings, ingest, metrics));
-    const fluent = parts.add(fluentPart(settings, ingest, metrics));
+    const socketBytes = storage.memory.socketBytes / countListeners(settings);
+    const syslog = parts.add(syslogPart(settings, ingest, socketBytes, metrics));
+    const gelf = parts.add(gelfPart(settings, ingest, socketBytes, metrics));
+    const fluent = parts.add(fluentPart(settings, ingest, socketBytes, metrics));
     await parts.run();
     return {
       url: formatUrl(host, http.port),
@@ -114,6 +124,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
       gelfPort: gelf.port,
       fluentPort: fluent.port,
       store: storage.store,
+      memory: storage.memory,
       adminTokenPath: control.adminTokenPath,
       adminToken: control.adminToken,
       close: () => parts.close(),
@@ -121,9 +132,14 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
   } catch (error) {
     await parts
       .close()
-      .catch((problem: unknown) => settings.log("error", `closing after a failed start: ${String(problem)}`));
+      .catch((problem: unknown) => given.log("error", `closing after a failed start: ${String(problem)}`));
     throw error;
   }
+}
+
+/** Listeners whose messages share memory; one where there is none. */
+function countListeners({ syslogAddress, gelfAddress, fluentAddress }: ServiceSettings): number {
+  return Math.max(1, [syslogAddress, gelfAddress, fluentAddress].filter(Boolean).length);
 }
 
 function formatUrl(host: string, port: number): string {

@@ -219,6 +219,6 @@ async function eachSelected(
 }
 
 function checkMemory({ task, groups, points, states, scanned }: AggregationState, view: ChunkView): void {
-  const memoryBytes = view.decodedBytes + groups.byteLength + points.byteLength + states.byteLength;
-  checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
+  const stateBytes = groups.byteLength + points.byteLength + states.byteLength;
+  checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes, scannedRows: scanned.rows });
 }

@@ -1,7 +1,7 @@
 /** The groups of an aggregation, numbered in the order in which they are added. */
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
-import type { QueryControl } from "../plan/query-control.ts";
+import { capAnswerBytes, type QueryControl } from "../plan/query-control.ts";
 import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
@@ -175,10 +175,10 @@ export interface GroupCaps {
 }
 
 /** The limits of a query. With `isRanked` the caller keeps only a few groups, so more may be formed. */
-export function groupCapsOf({ memoryBytesMax }: QueryControl, isRanked = false): GroupCaps {
+export function groupCapsOf(control: QueryControl, isRanked = false): GroupCaps {
   return {
     groupsMax: isRanked ? rankedGroupsMax : groupsMax,
-    bytesMax: Math.min(isRanked ? rankedLabelBytesMax : resultBytesMax, memoryBytesMax),
+    bytesMax: capAnswerBytes(control, isRanked ? rankedLabelBytesMax : resultBytesMax),
   };
 }
 

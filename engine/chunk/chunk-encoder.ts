@@ -8,13 +8,7 @@ import {
   encodeMessage,
   encodeText,
 } from "../column/encoding.ts";
-import {
-  attributeColumnsMax,
-  chunkMessageBytesMax,
-  chunkRowsMax,
-  headerValueBytesMax,
-  headerValuesMax,
-} from "../limits.ts";
+import { attributeColumnsMax, headerValueBytesMax, headerValuesMax } from "../limits.ts";
 import {
   isSplit,
   reorderSplit,
@@ -34,6 +28,7 @@ import {
   sortByTime,
   toDenseAttribute,
 } from "./chunk-builder.ts";
+import { type ChunkCaps, fullChunkCaps } from "./chunk-caps.ts";
 import { type ChunkHeader, type ColumnHeader, countValues, type EncodedChunk } from "./chunk-header.ts";
 
 export interface EncodeOptions {
@@ -42,11 +37,13 @@ export interface EncodeOptions {
    * build and pay on disk only.
    */
   sealed: boolean;
+  /** How large chunks become; full ones by default. */
+  caps?: ChunkCaps;
 }
 
 /**
- * Encodes rows as chunks in order of time, of at most `chunkRowsMax` rows and `chunkMessageBytesMax` bytes of messages
- * each. A single longer message has a chunk of its own.
+ * Encodes rows as chunks in order of time, within the caps of the options. A single longer message has a chunk of its
+ * own.
  */
 export function encodeChunks(builder: ChunkBuilder, options: EncodeOptions): EncodedChunk[] {
   return encodeSortedRows(sortRows(builder), options);
@@ -57,7 +54,7 @@ export function encodeSortedRows(sorted: SortedRows, options: EncodeOptions): En
   const rows = sorted.timeNs.length;
   const chunks: EncodedChunk[] = [];
   for (let from = 0; from < rows; ) {
-    const to = findChunkEnd(sorted.message, from, rows);
+    const to = findChunkEnd(sorted.message, from, rows, options.caps ?? fullChunkCaps);
     chunks.push(encodeChunk(sorted, from, to, options));
     from = to;
   }
@@ -160,10 +157,15 @@ export function toOverflowAttribute(attributes: readonly SparseAttribute[]): Att
 }
 
 /** The row after the last one of a chunk that begins with row `from`. */
-function findChunkEnd(message: { offsets: Uint32Array }, from: number, rows: number): number {
-  let to = Math.min(rows, from + chunkRowsMax);
+function findChunkEnd(
+  message: { offsets: Uint32Array },
+  from: number,
+  rows: number,
+  { rowsMax, messageBytesMax }: ChunkCaps,
+): number {
+  let to = Math.min(rows, from + rowsMax);
   const bytesAt = message.offsets[from]!;
-  while (to > from + 1 && message.offsets[to]! - bytesAt > chunkMessageBytesMax) {
+  while (to > from + 1 && message.offsets[to]! - bytesAt > messageBytesMax) {
     to = from + Math.ceil((to - from) / 2);
   }
   return to;

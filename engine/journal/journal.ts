@@ -10,7 +10,7 @@ import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
-import { journalQueueBytesMax, journalSegmentBatches, journalSegmentBytes } from "../limits.ts";
+import { journalSegmentBatches, journalSegmentBytes } from "../limits.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
 import {
@@ -63,6 +63,8 @@ export interface JournalOptions {
   /** Called for each record that is found at start, and for each one that becomes durable, in order of sequence. */
   publish: (record: JournalRecord) => void;
   reportDamage: (where: string, problem: string) => void;
+  /** Bytes of batches that wait for the disk. Above it appends are refused as overload. */
+  queueBytesMax: number;
   /** The lock of the data folder: without it nothing may be acknowledged. */
   lock: Pick<FolderLock, "check" | "writer">;
   now: () => number;
@@ -132,7 +134,7 @@ export class Journal {
 
   /** Resolves once the batch is on disk and published. Throws Failure "overload", "disk-full" or "folder". */
   append(batch: JournalBatch): Promise<JournalRecord> {
-    if (this.#queueBytes + batch.frame.byteLength > journalQueueBytesMax) {
+    if (this.#queueBytes + batch.frame.byteLength > this.#options.queueBytesMax) {
       return Promise.reject(
         new Failure("overload", "more batches wait for the disk than memory allows; try again shortly"),
       );

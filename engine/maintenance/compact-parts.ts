@@ -3,10 +3,10 @@
  * signal.
  */
 
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { decodeChunks } from "../chunk/chunk-decoder.ts";
 import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
 import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
-import { chunkRowsMax, chunkSamplesMax } from "../limits.ts";
 import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
 import { type PackedChunk, packChunk } from "../partition/chunk-store.ts";
@@ -15,21 +15,21 @@ import { type PackedChunk, packChunk } from "../partition/chunk-store.ts";
 interface Compaction {
   /** Encodes all rows of some chunks of one partition anew, in chunks within the size caps. Pure. */
   compact: (sources: readonly ChunkSource[], options: EncodeOptions) => EncodedChunk[];
-  /** Rows (samples, for metrics) of a full chunk. */
-  chunkRowsMax: number;
+  /** The cap on rows (samples, for metrics) of a chunk. */
+  rowsCap: "rowsMax" | "samplesMax";
   zstdLevel: number;
 }
 
 const rowCompaction: Compaction = {
   compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
-  chunkRowsMax,
+  rowsCap: "rowsMax",
   // Fast to write. Columns are encoded already, so higher levels save little more.
   zstdLevel: 3,
 };
 
 const sampleCompaction: Compaction = {
   compact: compactSamples,
-  chunkRowsMax: chunkSamplesMax,
+  rowsCap: "samplesMax",
   // 1.5 % smaller than level 3. Samples take so few bytes that the extra time does not matter.
   zstdLevel: 9,
 };
@@ -43,8 +43,8 @@ const compactions: Record<Signal, Compaction> = {
 };
 
 /** Rows (samples, for metrics) of a full chunk. */
-export function fullChunkRows(signal: Signal): number {
-  return compactions[signal].chunkRowsMax;
+export function fullChunkRows(signal: Signal, caps: ChunkCaps): number {
+  return caps[compactions[signal].rowsCap];
 }
 
 /** Encodes all rows of some chunks of one partition anew, in chunks within the size caps. Pure. */
@@ -57,7 +57,11 @@ export function compact(
 }
 
 /** The same, sealed and compressed for disk. */
-export function compactAndPack(signal: Signal, sources: readonly ChunkSource[]): PackedChunk[] {
+export function compactAndPack(
+  signal: Signal,
+  sources: readonly ChunkSource[],
+  caps: ChunkCaps,
+): PackedChunk[] {
   const { zstdLevel } = compactions[signal];
-  return compact(signal, sources, { sealed: true }).map((chunk) => packChunk(chunk, zstdLevel));
+  return compact(signal, sources, { sealed: true, caps }).map((chunk) => packChunk(chunk, zstdLevel));
 }

@@ -1,5 +1,6 @@
 /** Decides which parts of a partition are compacted or sealed and which chunks are merged. Pure functions. */
 
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import {
   mergeChunksMin,
@@ -36,11 +37,15 @@ export function selectPartsToCompact(
  * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows, or one part that is larger by
  * itself.
  */
-export function groupPartsToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
+export function groupPartsToSeal(
+  signal: Signal,
+  parts: readonly MemtablePart[],
+  caps: ChunkCaps,
+): MemtablePart[][] {
   const groups: MemtablePart[][] = [];
   let rows = 0;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (groups.length === 0 || rows + part.rows > fullChunkRows(signal)) {
+    if (groups.length === 0 || rows + part.rows > fullChunkRows(signal, caps)) {
       groups.push([]);
       rows = 0;
     }
@@ -54,14 +59,18 @@ export function groupPartsToSeal(signal: Signal, parts: readonly MemtablePart[])
  * Returns whether the last group of parts may stay unsealed: it would fill less than half a chunk, and all rows of the
  * other groups arrived before its rows (so that `arrivalSealed` stays true).
  */
-export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePart[][]): boolean {
+export function isLastChunkDeferred(
+  signal: Signal,
+  groups: readonly MemtablePart[][],
+  caps: ChunkCaps,
+): boolean {
   const last = groups.at(-1);
   if (last === undefined || groups.length < 2) return false;
   const arrivalMin = last[0]!.arrivalMin;
   const isLatest = groups
     .slice(0, -1)
     .every((group) => group.every(({ arrivalMax }) => arrivalMax < arrivalMin));
-  return isLatest && last.reduce((sum, { rows }) => sum + rows, 0) < fullChunkRows(signal) / 2;
+  return isLatest && last.reduce((sum, { rows }) => sum + rows, 0) < fullChunkRows(signal, caps) / 2;
 }
 
 /**
@@ -72,10 +81,13 @@ export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePar
 export function selectChunksToMerge(
   signal: Signal,
   chunks: readonly ChunkEntry[],
+  caps: ChunkCaps,
   left: ReadonlySet<number> = new Set(),
 ): ChunkEntry[] | undefined {
   const isSmall = ({ id, rows, bytes }: ChunkEntry) =>
-    rows < fullChunkRows(signal) * mergeShare && bytes < mergedBytesMax / mergeChunksMin && !left.has(id);
+    rows < fullChunkRows(signal, caps) * mergeShare &&
+    bytes < mergedBytesMax / mergeChunksMin &&
+    !left.has(id);
   // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
   // may have arrived between chunks that are merged.
   const candidates =
@@ -84,7 +96,10 @@ export function selectChunksToMerge(
     const inOrder = signal === "metrics" ? small : small.toSorted((a, b) => b.rows - a.rows);
     const growing = small.length < smallChunksMax ? leaveOutLarge(inOrder) : small;
     if (growing.length < mergeChunksMin) continue;
-    const chosen = takeUpToFull(signal, signal === "metrics" ? growing : keepOrder(small, growing));
+    const chosen = takeUpToFull(
+      fullChunkRows(signal, caps),
+      signal === "metrics" ? growing : keepOrder(small, growing),
+    );
     if (chosen.length >= 2) return chosen;
   }
   return undefined;
@@ -104,12 +119,12 @@ function keepOrder(all: readonly ChunkEntry[], chosen: readonly ChunkEntry[]): C
 }
 
 /** The first chunks, up to the rows of a full chunk and the caps of a merge. */
-function takeUpToFull(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] {
+function takeUpToFull(rowsMax: number, chunks: readonly ChunkEntry[]): ChunkEntry[] {
   let [rows, bytes, count] = [0, 0, 0];
   for (const chunk of chunks) {
     rows += chunk.rows;
     bytes += chunk.bytes;
-    if (rows > fullChunkRows(signal) || bytes > mergedBytesMax || count === mergedChunksMax) break;
+    if (rows > rowsMax || bytes > mergedBytesMax || count === mergedChunksMax) break;
     count++;
   }
   return chunks.slice(0, count);

@@ -3,23 +3,29 @@
  * encode.
  */
 
-import { availableParallelism } from "node:os";
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { PartBytes } from "../chunk/chunk-ref.ts";
 import type { Signal } from "../model/signal.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
 import { WorkerThread } from "../threads/worker-thread.ts";
 import type { MaintenanceTask } from "./maintenance-task.ts";
 
-/** Beside the maintenance thread. The other cores stay free for queries and ingestion. */
-const helperThreadsMax = Math.floor(availableParallelism() / 2);
-
 export class EncoderThreads {
   readonly #maintenanceThread: WorkerThread<MaintenanceTask>;
   /** Started when first needed. */
   readonly #helpers: WorkerThread<MaintenanceTask>[] = [];
 
-  constructor(maintenanceThread: WorkerThread<MaintenanceTask>) {
+  readonly #helpersMax: number;
+  readonly #caps: ChunkCaps;
+
+  /** `helpersMax`: threads beside the maintenance thread. `caps`: how large chunks become. */
+  constructor(
+    maintenanceThread: WorkerThread<MaintenanceTask>,
+    { helpersMax, caps }: { helpersMax: number; caps: ChunkCaps },
+  ) {
     this.#maintenanceThread = maintenanceThread;
+    this.#helpersMax = helpersMax;
+    this.#caps = caps;
   }
 
   /** Encodes each group of parts as one chunk, or as several where it exceeds a chunk's size caps. */
@@ -27,7 +33,12 @@ export class EncoderThreads {
     const threads = this.#startThreads(groups.length);
     const packed = groups.map((group, i) => {
       const parts = group.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-      return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "encode-parts", signal, parts });
+      return threads[i % threads.length]!.run<PackedChunk[]>({
+        kind: "encode-parts",
+        signal,
+        parts,
+        caps: this.#caps,
+      });
     });
     // Waits for all of them, so that no thread is still encoding when the first failure is thrown.
     await Promise.allSettled(packed);
@@ -40,7 +51,7 @@ export class EncoderThreads {
 
   /** Starts helper threads as needed; returns at most `threadsMax` threads. */
   #startThreads(threadsMax: number): WorkerThread<MaintenanceTask>[] {
-    const helpers = Math.min(threadsMax - 1, helperThreadsMax);
+    const helpers = Math.min(threadsMax - 1, this.#helpersMax);
     while (this.#helpers.length < helpers) {
       this.#helpers.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
     }

@@ -7,14 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../failure.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
 import type { Journal } from "../journal/journal.ts";
-import {
-  journalBatchesMax,
-  unsealedAgeMsMax,
-  unsealedBytesMax,
-  unsealedBytesStop,
-  unsealedDaysMax,
-  unsealedDaysStop,
-} from "../limits.ts";
+import { journalBatchesMax, unsealedAgeMsMax, unsealedDaysMax, unsealedDaysStop } from "../limits.ts";
 import type { Partition } from "../partition/catalog.ts";
 import { Turns } from "../threads/turns.ts";
 import { fullChunkRows } from "./compact-parts.ts";
@@ -26,6 +19,10 @@ import { RetentionPass } from "./retention-pass.ts";
 export interface MaintenanceOptions extends PartitionWorkOptions {
   journal: Journal;
   retention: RetentionOptions;
+  /** Bytes of parts in memory that start a seal, whatever their number of rows. */
+  unsealedBytesMax: number;
+  /** Bytes of parts in memory above which appends wait for the seal. */
+  unsealedBytesStop: number;
   log: (level: "info" | "warn" | "error", message: string) => void;
   /** The lock of the data folder: without it no work may change the folder. */
   lock: Pick<FolderLock, "check">;
@@ -89,7 +86,7 @@ export class MaintenanceScheduler {
 
   /** True where parts take so much memory, or are of so many days, that appends wait. */
   get isFull(): boolean {
-    const { catalog } = this.#options;
+    const { catalog, unsealedBytesStop } = this.#options;
     return catalog.unsealedBytes > unsealedBytesStop || catalog.unsealedDays > unsealedDaysStop;
   }
 
@@ -246,10 +243,10 @@ export class MaintenanceScheduler {
   }
 
   #isSealDue({ signal, parts }: Partition): boolean {
-    const { catalog, journal, now } = this.#options;
+    const { catalog, journal, now, chunkCaps, unsealedBytesMax } = this.#options;
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     return (
-      rows >= fullChunkRows(signal) ||
+      rows >= fullChunkRows(signal, chunkCaps) ||
       // A part of the future was appended before the clock was set back: nobody knows how old it is.
       Math.abs(now() - findOldestAppend(parts)) > unsealedAgeMsMax ||
       catalog.unsealedBytes > unsealedBytesMax ||

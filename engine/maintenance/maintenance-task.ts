@@ -1,4 +1,5 @@
 /** Tasks of the maintenance thread and their answers. */
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
 import type { DamageReport } from "../model/damage-report.ts";
@@ -14,6 +15,7 @@ export interface PartsTask {
   kind: "compact-parts" | "encode-parts";
   signal: Signal;
   parts: PartBytes[];
+  caps: ChunkCaps;
 }
 
 /** A task in the folder of one partition. */
@@ -38,6 +40,7 @@ export interface MergeTask extends PartitionTask {
   kind: "merge";
   signal: Signal;
   chunks: ChunkEntry[];
+  caps: ChunkCaps;
 }
 
 export interface MergeAnswer {

@@ -46,12 +46,12 @@ import type {
  * a chunk's size caps.
  */
 export function compactParts(task: PartsTask): Uint8Array[] {
-  return compact(task.signal, openParts(task.parts), { sealed: false }).map(toSharedPart);
+  return compact(task.signal, openParts(task.parts), { sealed: false, caps: task.caps }).map(toSharedPart);
 }
 
 /** Encodes parts of one day as chunks that only lack their numbers. Pure: several threads may do it at a time. */
 export function encodeParts(task: PartsTask): PackedChunk[] {
-  return compactAndPack(task.signal, openParts(task.parts));
+  return compactAndPack(task.signal, openParts(task.parts), task.caps);
 }
 
 /**
@@ -113,7 +113,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
         return [];
       }
     });
-    packed = compactAndPack(task.signal, sources);
+    packed = compactAndPack(task.signal, sources, task.caps);
   } finally {
     await environment.close();
   }

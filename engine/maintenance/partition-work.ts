@@ -2,6 +2,7 @@
  * The background work on one partition: compacting and sealing its parts, merging and removing its chunks. Decisions and
  * the catalog are on the store's thread; the maintenance thread carries the work out.
  */
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { DamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { mergeChunksMin } from "../limits.ts";
@@ -32,6 +33,8 @@ export interface PartitionWorkOptions {
   catalog: Catalog;
   worker: WorkerThread<MaintenanceTask>;
   encoders: EncoderThreads;
+  /** How large chunks become. */
+  chunkCaps: ChunkCaps;
   /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
   queriesEnded: () => Promise<void>;
   /**
@@ -93,9 +96,9 @@ export class PartitionWork {
    * seal.
    */
   async seal(partition: Partition, { fullChunksOnly }: { fullChunksOnly: boolean }): Promise<void> {
-    const { catalog, encoders } = this.#options;
-    const groups = groupPartsToSeal(partition.signal, partition.parts);
-    if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups)) groups.pop();
+    const { catalog, encoders, chunkCaps } = this.#options;
+    const groups = groupPartsToSeal(partition.signal, partition.parts, chunkCaps);
+    if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups, chunkCaps)) groups.pop();
     const sealed = groups.flat();
     if (sealed.length === 0) return;
     const { dir, day } = partition;
@@ -111,12 +114,12 @@ export class PartitionWork {
   }
 
   async compactParts(partition: Partition): Promise<void> {
-    const { worker, catalog } = this.#options;
+    const { worker, catalog, chunkCaps: caps } = this.#options;
     const { signal } = partition;
     const small = selectPartsToCompact(signal, partition.parts);
     if (small === undefined || this.#isSealNear(partition)) return;
     const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-    const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
+    const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts, caps });
     const appendedMs = findOldestAppend(small);
     const larger: MemtablePart[] = compacted.map((bytes) =>
       catalog.createPart(partition.day, bytes, 0, appendedMs),
@@ -132,15 +135,15 @@ export class PartitionWork {
   }
 
   async merge(partition: Partition): Promise<void> {
-    const { queriesEnded, quarantine } = this.#options;
+    const { queriesEnded, quarantine, chunkCaps: caps } = this.#options;
     const unmergeable = this.#unmergeable.get(partition) ?? new Set();
-    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks, unmergeable);
+    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks, caps, unmergeable);
     if (chunks === undefined) {
       this.#toMerge.delete(partition);
       return;
     }
     const { signal, dir, day } = partition;
-    const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
+    const task = async () => ({ kind: "merge", signal, dir, day, chunks, caps }) as const;
     const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
     this.#setManifest(partition, manifest, "merge");
     for (const chunk of damaged) quarantine(chunk);
@@ -189,7 +192,7 @@ export class PartitionWork {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     const oldestMs = parts.reduce((least, part) => Math.min(least, part.appendedMs), this.#options.now());
     const seconds = Math.max(rateSecondsMin, (this.#options.now() - oldestMs) / 1000);
-    return rows * (1 + 1 / seconds) >= fullChunkRows(signal);
+    return rows * (1 + 1 / seconds) >= fullChunkRows(signal, this.#options.chunkCaps);
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 
 import { AttributeBuilder, toDenseAttribute } from "../chunk/chunk-builder.ts";
+import { type ChunkCaps, fullChunkCaps } from "../chunk/chunk-caps.ts";
 import {
   addAttribute,
   type EncodeOptions,
@@ -15,7 +16,7 @@ import {
 import type { ColumnRole, EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/column-payload.ts";
-import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
+import { attributeColumnsMax, valueBlockSamples } from "../limits.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 import { hash64Words } from "../vector/xxhash.ts";
@@ -38,7 +39,9 @@ export function encodeSampleChunks(builder: SampleChunkBuilder, options: EncodeO
   const order = findSeriesWithSamples(table, samples);
   if (options.sealed) sortByIdentity(order, table.identities.texts());
   const sorted = sortSamples(samples, order);
-  return splitSamples(sorted).map((piece) => encodeChunk(builder, piece, options));
+  return splitSamples(sorted, options.caps ?? fullChunkCaps).map((piece) =>
+    encodeChunk(builder, piece, options),
+  );
 }
 
 /** Finds the numbers of the series that have samples, in the order of their first samples. */
@@ -60,14 +63,14 @@ function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): voi
   order.sort((a, b) => source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!));
 }
 
-/** Splits samples into pieces of at most `chunkSamplesMax`. A series may continue in the next piece. */
-function splitSamples(sorted: SortedSamples): SortedSamples[] {
+/** Splits samples into pieces of at most `samplesMax`. A series may continue in the next piece. */
+function splitSamples(sorted: SortedSamples, { samplesMax }: ChunkCaps): SortedSamples[] {
   const { series, offsets, timeNs, values } = sorted;
-  if (values.length <= chunkSamplesMax) return [sorted];
+  if (values.length <= samplesMax) return [sorted];
   const pieces: SortedSamples[] = [];
   let first = 0;
-  for (let from = 0; from < values.length; from += chunkSamplesMax) {
-    const to = Math.min(values.length, from + chunkSamplesMax);
+  for (let from = 0; from < values.length; from += samplesMax) {
+    const to = Math.min(values.length, from + samplesMax);
     while (offsets[first + 1]! <= from) first++;
     let end = first;
     while (offsets[end]! < to) end++;

@@ -1,5 +1,6 @@
 /** Ends a scan early: when it is cancelled, past its deadline or above a cap. */
 import { Failure } from "../failure.ts";
+import { capAnswer, chargeState, type QueryCharge } from "./query-memory.ts";
 
 /** Milliseconds of the machine's monotonic clock: the same on all threads, and never set. */
 export function monotonicMs(): number {
@@ -14,15 +15,30 @@ export function checkControl(control: QueryControl): void {
   }
 }
 
+/** What a query uses on one thread. */
+export interface QueryUse {
+  /** Decoded columns of the chunk that is read. */
+  columnBytes: number;
+  /** What it keeps beside columns: groups, points, values. */
+  stateBytes: number;
+  scannedRows: number;
+}
+
 /** Throws Failure "limit" where a scan uses more than the query may. */
-export function checkCaps(control: QueryControl, used: { memoryBytes: number; scannedRows: number }): void {
-  if (used.memoryBytes > control.memoryBytesMax) {
+export function checkCaps(control: QueryControl, { columnBytes, stateBytes, scannedRows }: QueryUse): void {
+  if (columnBytes + stateBytes > control.memoryBytesMax) {
     const problem = `the query needs more than ${control.memoryBytesMax} bytes of memory on one thread`;
     throw new Failure("limit", problem);
   }
-  if (used.scannedRows > control.scannedRowsMax) {
+  chargeState(control.charge, stateBytes);
+  if (scannedRows > control.scannedRowsMax) {
     throw new Failure("limit", `the query would scan more than ${control.scannedRowsMax} rows`);
   }
+}
+
+/** Bytes of rows or labels that one answer may have: `bytesMax`, and no more than the query may keep. */
+export function capAnswerBytes({ memoryBytesMax, charge }: QueryControl, bytesMax: number): number {
+  return Math.floor(Math.min(bytesMax, memoryBytesMax, capAnswer(charge)));
 }
 
 /** The limits of one query and its cancel flag. */
@@ -33,6 +49,8 @@ export interface QueryControl {
   deadlineAtMs: number;
   /** Memory that each thread may use. */
   memoryBytesMax: number;
+  /** What is kept beside decoded columns, of all queries and of this one. */
+  charge: QueryCharge;
   scannedRowsMax: number;
 }
 

@@ -14,7 +14,7 @@ import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts"
 import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
 import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { capAnswerBytes, checkCaps, checkControl } from "../plan/query-control.ts";
 import type { ArrivalQuery, ArrivalSelection } from "../plan/row-query.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import { lowerBound } from "../vector/binary-search.ts";
@@ -126,7 +126,7 @@ function readChunk(scan: ChunkSelectionScan): void {
       if (hasBit(selection, row - from)) offer(row, scan);
     }
     scanned.rows += to - from;
-    checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+    checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes: 0, scannedRows: scanned.rows });
   }
   scanned.bytes += view.readBytes;
 }
@@ -161,7 +161,7 @@ function gathered(
 ): ArrivedRowsPart {
   const { rows: candidates, count, through } = first.finish();
   const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesMin);
-  const bytesMax = Math.min(share, task.control.memoryBytesMax);
+  const bytesMax = capAnswerBytes(task.control, share);
   const rows = gatherRows(candidates, open, damaged, (bytes) => bytes >= bytesMax);
   const isCut = rows.arrival.length < candidates.length;
   return {

@@ -63,8 +63,8 @@ function readView(task: ReadTask, view: ChunkView): ReadAnswer {
     draft.pairs.push(keys.rows);
     if (draft.times.length % 1024 === 0) {
       checkControl(task.control);
-      const memoryBytes = view.decodedBytes + draft.message.byteLength + values.byteLength;
-      checkCaps(task.control, { memoryBytes, scannedRows: 0 });
+      const stateBytes = draft.message.byteLength + values.byteLength;
+      checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes, scannedRows: 0 });
     }
   }
   return {

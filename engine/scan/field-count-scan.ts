@@ -125,7 +125,7 @@ async function countChunk(count: FieldCount, chunk: OpenChunk): Promise<void> {
   }
   scanned.rows += scannedRows;
   scanned.bytes += view.readBytes;
-  checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+  checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes: 0, scannedRows: scanned.rows });
 }
 
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */

@@ -14,7 +14,7 @@ import { timeInDay } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { capAnswerBytes, checkCaps, checkControl } from "../plan/query-control.ts";
 import type { RowOrder } from "../plan/row-query.ts";
 import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import {
@@ -148,7 +148,7 @@ async function searchInTurn(
   checkControl(task.control);
   searchBlock(view, block, search);
   scanned.rows += block.rowTo - block.from;
-  checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+  checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes: 0, scannedRows: scanned.rows });
   await yieldThread();
 }
 
@@ -232,7 +232,7 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
 
 /** Throws Failure "limit" where the rows found take more bytes than the query may hold. */
 function checkRowBytes(task: SearchTask, bytes: number): false {
-  const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
+  const bytesMax = capAnswerBytes(task.control, resultBytesMax);
   if (bytes <= bytesMax) return false;
   const problem = `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`;
   throw new Failure("limit", problem);

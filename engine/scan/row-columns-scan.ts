@@ -137,7 +137,8 @@ async function readChunkRows(read: RowColumnsRead, chunk: OpenChunk): Promise<vo
   scanned.rows += scannedRows;
   scanned.bytes += view.readBytes;
   checkCaps(task.control, {
-    memoryBytes: view.decodedBytes + read.bytes + textBytes(read),
+    columnBytes: view.decodedBytes,
+    stateBytes: read.bytes + textBytes(read),
     scannedRows: scanned.rows,
   });
 }

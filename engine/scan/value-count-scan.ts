@@ -121,7 +121,11 @@ async function countChunk(count: ValueCount, chunk: OpenChunk): Promise<void> {
   }
   scanned.rows += scannedRows;
   scanned.bytes += chunk.view.readBytes;
-  checkCaps(task.control, { memoryBytes: chunk.view.decodedBytes, scannedRows: scanned.rows });
+  checkCaps(task.control, {
+    columnBytes: chunk.view.decodedBytes,
+    stateBytes: 0,
+    scannedRows: scanned.rows,
+  });
 }
 
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */

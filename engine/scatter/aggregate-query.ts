@@ -67,8 +67,8 @@ async function mergeAnswers(
     await letOthersRun(control);
     states.merge(answer.states, places, table.count);
     await letOthersRun(control);
-    const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
-    checkCaps(control, { memoryBytes, scannedRows: 0 });
+    const stateBytes = groups.byteLength + table.byteLength + states.byteLength;
+    checkCaps(control, { columnBytes: 0, stateBytes, scannedRows: 0 });
   }
   const values = states.values(table.count);
   await letOthersRun(control);

@@ -15,6 +15,7 @@ import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { RangeSelection, Step } from "../plan/filter.ts";
 import { monotonicMs, type QueryControl } from "../plan/query-control.ts";
+import { closeCharge, openCharge, type QueryMemory } from "../plan/query-memory.ts";
 import {
   addConditionStatistics,
   addScanStatistics,
@@ -58,6 +59,8 @@ export interface ScatterContext {
   /** Scans on the query thread, where the call came in. */
   queryThread: ScanExecutor;
   quarantine: (chunk: DamagedChunk) => void;
+  /** What all queries may keep beside columns. */
+  queryMemory: QueryMemory;
   /** Takes over work that no query waits for; its failure is logged. */
   runInBackground: (work: Promise<void>) => void;
 }
@@ -74,20 +77,25 @@ export interface RunningQuery extends Pick<QueryContext, "control"> {
   end: () => void;
 }
 
-/** Starts the clock of a query. */
-export function startControl(limits: QueryLimits): RunningQuery {
+/** Starts the clock of a query, and its account of what it keeps of the memory of all queries. */
+export function startControl(limits: QueryLimits, memory: QueryMemory): RunningQuery {
   const cancel = new Int32Array(new SharedArrayBuffer(4));
   const onAbort = () => void Atomics.store(cancel, 0, 1);
   if (limits.abort?.aborted === true) onAbort();
   limits.abort?.addEventListener("abort", onAbort, { once: true });
+  const charge = openCharge(memory);
   return {
     control: {
       cancel,
       deadlineAtMs: monotonicMs() + (limits.deadlineMs ?? defaultDeadlineMs),
       memoryBytesMax: limits.memoryBytes ?? defaultQueryMemoryBytes,
+      charge,
       scannedRowsMax: limits.scannedRows ?? Number.MAX_SAFE_INTEGER,
     },
-    end: () => limits.abort?.removeEventListener("abort", onAbort),
+    end: () => {
+      limits.abort?.removeEventListener("abort", onAbort);
+      closeCharge(charge);
+    },
   };
 }
 
@@ -149,9 +157,9 @@ function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]
   const { catalog, queryThread, threads } = context;
   return queryThread.learn(refs, {
     list: async (chunks) => {
-      const { control } = startControl({});
+      const { control, end } = startControl({}, context.queryMemory);
       const task = { kind: "templates", chunks, control } as const;
-      return (await askScanThreads<ListedTemplates[]>(threads, task)).flat();
+      return (await askScanThreads<ListedTemplates[]>(threads, task).finally(end)).flat();
     },
     chunksIn: ({ signal, day }) => new Set(catalog.find(signal, day)?.manifest.chunks.map(chunkIdentity)),
   });

@@ -365,7 +365,7 @@ async function readSlice(folding: SampleFolding, selected: SelectedChunk[], slic
 
 function checkMemory(folding: SampleFolding, opened: readonly SeriesView[]): void {
   const { task, folds, points, groups, scanned } = folding;
-  const columns = opened.reduce((sum, { view }) => sum + view.decodedBytes, 0);
-  const memoryBytes = columns + points.byteLength + groups.byteLength + folds.byteLength;
-  checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
+  const columnBytes = opened.reduce((sum, { view }) => sum + view.decodedBytes, 0);
+  const stateBytes = points.byteLength + groups.byteLength + folds.byteLength;
+  checkCaps(task.control, { columnBytes, stateBytes, scannedRows: scanned.rows });
 }

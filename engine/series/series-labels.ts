@@ -99,8 +99,8 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
     scanned.chunks++;
     scanned.rows += chunk.series;
     scanned.bytes += view.readBytes;
-    const memoryBytes = view.decodedBytes + seen.byteLength + texts.byteLength;
-    checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
+    const stateBytes = seen.byteLength + texts.byteLength;
+    checkCaps(task.control, { columnBytes: view.decodedBytes, stateBytes, scannedRows: scanned.rows });
   } finally {
     view.close();
   }

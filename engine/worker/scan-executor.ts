@@ -5,6 +5,7 @@ import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
+import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
 import { ChunkReaders } from "../scan/chunk-readers.ts";
@@ -94,7 +95,11 @@ export class ScanExecutor {
   }
 
   /** Carries out a task, reading columns where it must. Throws Failure "input", "deadline", "cancelled", "limit". */
-  async run(task: ScanTask): Promise<unknown> {
+  run(task: ScanTask): Promise<unknown> {
+    return withCharge(task, (charged) => this.#run(charged));
+  }
+
+  async #run(task: ScanTask): Promise<unknown> {
     const access = this.#access();
     switch (task.kind) {
       case "read":
@@ -124,7 +129,11 @@ export class ScanExecutor {
   }
 
   /** Answers what needs no column, from what this thread has in memory. Throws as `run`. */
-  async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
+  answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
+    return withCharge(task, (charged) => this.#answerFromMetadata(charged));
+  }
+
+  async #answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
     const access = this.#access();
     const templates = new TemplateCounts(this.#templates);
     const { countTexts, unlisted } = templates;
@@ -165,6 +174,20 @@ export class ScanExecutor {
 
   #access(): ChunkAccess {
     return { open: (ref) => this.readers.open(ref), yieldThread: yieldWhenDue() };
+  }
+}
+
+/** Runs a task with an account of its own of what it keeps; what it answers is the receiver's to count. */
+async function withCharge<Task extends ScanTask, Answer>(
+  task: Task,
+  run: (task: Task) => Promise<Answer>,
+): Promise<Answer> {
+  if (!("control" in task)) return run(task);
+  const charge = openTaskCharge(task.control.charge);
+  try {
+    return await run({ ...task, control: { ...task.control, charge } });
+  } finally {
+    closeTaskCharge(charge);
   }
 }
 

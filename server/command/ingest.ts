@@ -13,8 +13,9 @@ import { openInput } from "./client/input.ts";
 import type { DeliverBatch, Tally } from "./client/sender.ts";
 import { createTally, localKeyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
-import { serverFlags, switchFlag } from "./flags/shared-flags.ts";
+import { memoryFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
+import { restartWithLessMemory } from "./memory-start.ts";
 import type { ProgressState } from "./output/progress.ts";
 import { formatCount, openProgress } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
@@ -56,6 +57,7 @@ const flags = {
     ...switchFlag,
     help: "stores the rows in the data folder (--data) itself, which no server may have open: the fastest way for much",
   },
+  memory: { ...memoryFlag, help: `with --direct: ${memoryFlag.help}` },
   "time-field": fieldFlag("time"),
   "level-field": fieldFlag("level"),
   "message-field": fieldFlag("message"),
@@ -93,8 +95,10 @@ export const ingest: Command<typeof flags> = {
         stop.signal,
       );
     }
+    // However much there may be, a load needs little.
+    restartWithLessMemory(0);
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
-    const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
+    const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);
     });
     try {

@@ -10,8 +10,17 @@ import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { kubernetesFlags, kubernetesSettings } from "./flags/kubernetes-flags.ts";
 import { modelFlags, modelSettings } from "./flags/model-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
-import { ageFlag, configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
+import {
+  ageFlag,
+  configFlag,
+  dataFlag,
+  memoryFlag,
+  refuseOperands,
+  sizeFlag,
+  switchFlag,
+} from "./flags/shared-flags.ts";
 import { parseHostPort, parseInteger, parseTime, UsageError } from "./flags/units.ts";
+import { restartWithLessMemory } from "./memory-start.ts";
 import { limitStop, waitForStopSignal } from "./stop-signal.ts";
 
 /** The value that switches a listener off. */
@@ -65,12 +74,17 @@ const flags = {
     isRepeatable: true,
     parse: (texts: readonly string[]) => texts.map((text) => parseText(text).toLowerCase()),
   },
+  memory: memoryFlag,
   "query-deadline": { ...ageFlag, help: "gives up searches that take longer", default: "30s" },
-  "query-memory": { ...sizeFlag, help: "memory that one search may hold", default: "1GiB" },
+  "query-memory": {
+    ...sizeFlag,
+    help: "memory that one search may hold on each thread, within what --memory leaves for searches",
+    default: "1GiB",
+  },
   "column-cache": {
     ...sizeFlag,
-    help: "memory for decoded columns, over all scan threads; filters may take a sixteenth more",
-    defaultText: "a quarter of the machine's, or of the container's",
+    help: "memory for decoded columns, over all scan threads",
+    defaultText: "about half of --memory",
   },
   "metric-series": {
     placeholder: "N",
@@ -81,9 +95,13 @@ const flags = {
   "scan-threads": {
     ...threads,
     help: "threads that search",
-    defaultText: "one a core, at most one for each 512 MiB of memory",
+    defaultText: "one a core, fewer with little --memory",
   },
-  "ingest-threads": { ...threads, help: "threads that read what is sent", defaultText: "half of the cores" },
+  "ingest-threads": {
+    ...threads,
+    help: "threads that read what is sent",
+    defaultText: "half of the cores, fewer with little --memory",
+  },
   "flatten-json": {
     ...switchFlag,
     help: "makes attributes of log messages that are JSON objects, unless the sender says otherwise",
@@ -143,6 +161,7 @@ export const serve: Command<typeof flags> = {
   ],
   run: async (settings, operands) => {
     refuseOperands("serve", operands);
+    restartWithLessMemory(settings.memory ?? undefined);
     const stopped = waitForStopSignal("what is acknowledged is kept");
     const { startService } = await import("../service.ts");
     const service = await startService({
@@ -182,6 +201,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     retentionAgeMs: settings.retention ?? undefined,
     retentionBeforeMs: settings["retention-before"] ?? undefined,
     retentionBytes: settings["retention-bytes"] ?? undefined,
+    memoryBytes: settings.memory ?? undefined,
     columnCacheBytes: settings["column-cache"] ?? undefined,
     metricSeriesMax: settings["metric-series"],
     scanThreads: settings["scan-threads"] ?? undefined,
@@ -203,8 +223,10 @@ async function printAddress(service: Service, dataDir: string): Promise<void> {
     ? `${service.adminTokenPath}${made}`
     : "no file; kept elsewhere";
   const grpc = service.grpcPort === undefined ? "" : `OTLP over gRPC: port ${service.grpcPort}\n`;
+  const { describeMemory } = await import("../../engine/index.ts");
+  const memory = `memory: ${describeMemory(service.memory)}\n`;
   process.stdout.write(
-    `svc listens on ${service.url}\n${grpc}data folder: ${dataDir}\nadmin token: ${token}\n`,
+    `svc listens on ${service.url}\n${grpc}data folder: ${dataDir}\n${memory}admin token: ${token}\n`,
   );
 }
 

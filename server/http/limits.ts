@@ -9,11 +9,6 @@ export const headBytesMax = 16 * KiB;
  * of the server's other errors. Above it the library answers by itself, in HTML. Each connection may hold this much.
  */
 export const headBytesReadMax = 64 * KiB;
-/**
- * Bytes of all request bodies being received or processed: bounds memory under any number of clients. The bodies of one
- * caller have no more of them than they leave free.
- */
-export const bodyBytesInFlightMax = 256 * MiB;
 /** Small chunks of a body are collected in blocks of this size. */
 export const bodyBlockBytes = 64 * KiB;
 /**

@@ -1,5 +1,6 @@
 /** The http part of the server: the sockets that serve all routes, over HTTP and, where they have a method, over gRPC. */
 
+import type { MemoryBudget } from "../../engine/index.ts";
 import { isLoopbackName } from "../access/request-origin.ts";
 import { withDocumentation } from "../api/documentation.ts";
 import type { Part } from "../api/part.ts";
@@ -28,6 +29,7 @@ export interface HttpPart extends Part {
 
 interface HttpNeeds extends Pick<ControlPart, "accessRules" | "audit"> {
   metrics: Metrics;
+  memory: MemoryBudget;
   /** Why nothing should be sent to this server now; null where it is ready. */
   notReady: () => string | null;
 }
@@ -35,7 +37,7 @@ interface HttpNeeds extends Pick<ControlPart, "accessRules" | "audit"> {
 /** `routes` is called when the part runs. */
 export function httpPart(
   { address, grpcAddress, log }: HttpSettings,
-  { accessRules, audit, metrics, notReady }: HttpNeeds,
+  { accessRules, audit, metrics, memory, notReady }: HttpNeeds,
   routes: () => readonly Route[],
 ): HttpPart {
   let server: HttpServer | undefined;
@@ -51,7 +53,7 @@ export function httpPart(
       const options: Omit<HttpOptions, "address"> = {
         routes: withDocumentation(routes()),
         access: accessRules,
-        bounds: makeRequestBounds(),
+        bounds: makeRequestBounds(memory),
         onRefused: (request) => audit.recordRefusal(request),
         metrics,
         log: (message) => log("error", message),

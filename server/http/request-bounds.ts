@@ -1,13 +1,9 @@
 /** What the requests of all transports share: none of them may take memory, places or tries away from the others. */
 
+import type { MemoryBudget } from "../../engine/index.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { SharedBudget } from "../throttle/shared-budget.ts";
-import {
-  bodyBytesInFlightMax,
-  failuresBurstMax,
-  failuresPerSecondMax,
-  requestsInFlightMax,
-} from "./limits.ts";
+import { failuresBurstMax, failuresPerSecondMax, requestsInFlightMax } from "./limits.ts";
 
 export interface RequestBounds {
   /** Bytes of the bodies of all requests. */
@@ -18,9 +14,9 @@ export interface RequestBounds {
   failures: RateLimiter;
 }
 
-export function makeRequestBounds(): RequestBounds {
+export function makeRequestBounds({ requestBytes }: Pick<MemoryBudget, "requestBytes">): RequestBounds {
   return {
-    bodyBytes: new SharedBudget(bodyBytesInFlightMax),
+    bodyBytes: new SharedBudget(requestBytes),
     places: new SharedBudget(requestsInFlightMax),
     failures: new RateLimiter({
       perSecond: failuresPerSecondMax,

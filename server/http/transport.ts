@@ -12,7 +12,7 @@ import type { Caller } from "../model/caller.ts";
 import { rateLimitKeyOf } from "../model/caller.ts";
 import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
-import type { Budget } from "../throttle/shared-budget.ts";
+import type { Budget, SharedBudget } from "../throttle/shared-budget.ts";
 import { addressText, networkOf } from "./address.ts";
 import { compressReply } from "./compression.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
@@ -231,7 +231,7 @@ async function answer(
     const caller = await readmit(head, route, state.options.access);
     return route.body!.parts!.take(makeRequest(caller, part));
   };
-  const reading = readBody(route, head, exchange, state.bounds.bodyBytes.of(holder), take);
+  const reading = readBody(route, head, exchange, { holder, bodyBytes: state.bounds.bodyBytes }, take);
   const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
   const answering = withinDeadline(route, exchange, makeRequest(caller, await reading));
   return answering.catch((error: unknown) => {
@@ -308,15 +308,18 @@ async function readBody(
   route: Route,
   head: Head,
   exchange: RequestExchange,
-  budget: Budget,
+  { holder, bodyBytes }: { holder: string; bodyBytes: SharedBudget },
   take: BodyParts["take"],
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const budget = bodyBytes.of(holder);
   if (route.body === null) return exchange.readBody(0, null, budget).catch(refuseBody);
   const { contentTypes, bytesMax, parts } = route.body;
   checkContentType(contentTypes, head);
   const isInParts = parts !== undefined && !head.headers.has("content-encoding");
   const taking = isInParts ? { bytes: parts.bytes, take } : undefined;
-  return exchange.readBody(bytesMax, announcedBytes(head), budget, taking);
+  // A body that its caller could never have room for is refused as too large, not for now.
+  const possibleMax = Math.min(bytesMax, Math.floor(bodyBytes.holderMax));
+  return exchange.readBody(possibleMax, announcedBytes(head), budget, taking);
 }
 
 function refuseBody(): never {

@@ -4,27 +4,27 @@
  */
 
 import { performance } from "node:perf_hooks";
+import type { MemoryBudget } from "../../engine/index.ts";
+import { MiB } from "../model/limits.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { SharedBudget } from "../throttle/shared-budget.ts";
 import type { BodyTask, DecodedBody } from "./decode-task.ts";
 import { DecodeThread, type EndCause, type GroupOutcome } from "./decode-thread.ts";
-import {
-  decodeGroupBodies,
-  decodeGroupBytes,
-  decodeHeapMiB,
-  decodeWaitingBytesMax,
-  slowDecodeMs,
-  slowSenderMs,
-} from "./limits.ts";
+import { decodeGroupBodies, decodeGroupBytes, slowDecodeMs, slowSenderMs } from "./limits.ts";
 
 export interface DecodePoolOptions {
-  /** Threads that one sender may use. */
-  threads: number;
+  memory: DecodeMemory;
   /** A thread that decodes a group of bodies for longer is ended. CPU time. */
   decodeMsMax: number;
   /** Called for each thread that was ended. */
   onEnded: (cause: "time" | "memory" | "fault") => void;
 }
+
+/** What the pool needs to know of the division of memory. */
+type DecodeMemory = Pick<
+  MemoryBudget,
+  "decodeThreads" | "hasSpareDecodeThread" | "decodeHeapBytes" | "requestBytes" | "socketBytes"
+>;
 
 interface Job {
   task: BodyTask;
@@ -55,7 +55,8 @@ export class DecodePool {
   /** Threads that there should be: one more once there are several senders. */
   #threadsWanted: number;
   #onlySender: string | undefined;
-  readonly #waitingBytes = new SharedBudget(decodeWaitingBytesMax);
+  /** Bytes of bodies that wait. Above it the answer is 503 rather than a long wait. */
+  readonly #waitingBytes: SharedBudget;
   /** The `usedMs` of the sender that was served last: a sender that comes anew begins with it. */
   #servedMs = 0;
   #waitingBodies = 0;
@@ -63,7 +64,9 @@ export class DecodePool {
 
   constructor(options: DecodePoolOptions) {
     this.#options = options;
-    this.#threadsWanted = options.threads;
+    const { decodeThreads, requestBytes, socketBytes } = options.memory;
+    this.#waitingBytes = new SharedBudget(requestBytes + socketBytes);
+    this.#threadsWanted = decodeThreads;
     this.#startThreads();
   }
 
@@ -82,7 +85,8 @@ export class DecodePool {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
     this.#onlySender ??= task.sender;
-    if (this.#onlySender !== task.sender) this.#threadsWanted = this.#options.threads + 1;
+    const { decodeThreads, hasSpareDecodeThread } = this.#options.memory;
+    if (this.#onlySender !== task.sender && hasSpareDecodeThread) this.#threadsWanted = decodeThreads + 1;
     this.#startThreads();
     return new Promise((resolve, reject) => {
       const sender = this.#findSender(task.sender);
@@ -128,7 +132,8 @@ export class DecodePool {
   /** Starts the threads that are missing. */
   #startThreads(): void {
     while (!this.#isClosed && this.#threads.size < this.#threadsWanted) {
-      const thread = new DecodeThread((cause) => this.#forget(thread, cause));
+      const { decodeHeapBytes } = this.#options.memory;
+      const thread = new DecodeThread(decodeHeapBytes, (cause) => this.#forget(thread, cause));
       this.#threads.add(thread);
       this.#loading.add(thread);
       void thread.ready.then(() => this.#onReady(thread));
@@ -147,7 +152,7 @@ export class DecodePool {
    */
   #nextSender(): [string, Sender] | undefined {
     const nowMs = performance.now();
-    const { threads } = this.#options;
+    const threads = this.#options.memory.decodeThreads;
     const isSlow = ({ slowUntilMs }: Sender) => slowUntilMs > nowMs;
     const slowRunning = [...this.#senders.values()].reduce(
       (sum, sender) => sum + (isSlow(sender) ? sender.running : 0),
@@ -187,7 +192,7 @@ export class DecodePool {
     if (isSlow) sender.slowUntilMs = endedMs + slowSenderMs;
     if (!outcome.ended) this.#idle.add(thread);
     this.#startDecoding();
-    answer(jobs, outcome, this.#options.decodeMsMax);
+    answer(jobs, outcome, this.#options);
   }
 
   #forget(thread: DecodeThread, cause: EndCause): void {
@@ -224,12 +229,12 @@ function takeGroup(waiting: Job[]): Job[] {
 }
 
 /** Where the thread was ended, only the body that it decoded is at fault; the others may be sent again. */
-function answer(jobs: readonly Job[], outcome: GroupOutcome, decodeMsMax: number): void {
+function answer(jobs: readonly Job[], outcome: GroupOutcome, options: DecodePoolOptions): void {
   for (const [i, { resolve, reject }] of jobs.entries()) {
     if (outcome.ended) {
       reject(
         i === outcome.position
-          ? makeEndError(outcome.cause, decodeMsMax)
+          ? makeEndError(outcome.cause, options)
           : tryLater("another body of this sender ended the thread that read both; try again", 1),
       );
       continue;
@@ -240,7 +245,7 @@ function answer(jobs: readonly Job[], outcome: GroupOutcome, decodeMsMax: number
   }
 }
 
-function makeEndError(cause: EndCause, decodeMsMax: number): Error {
+function makeEndError(cause: EndCause, { decodeMsMax, memory }: DecodePoolOptions): Error {
   switch (cause) {
     case "time":
       return new Refusal(
@@ -250,7 +255,7 @@ function makeEndError(cause: EndCause, decodeMsMax: number): Error {
     case "memory":
       return new Refusal(
         413,
-        `the body takes more than ${decodeHeapMiB} MiB of memory to read: send it in smaller parts`,
+        `the body takes more than ${Math.floor(memory.decodeHeapBytes / MiB)} MiB of memory to read: send it in smaller parts`,
       );
     case "closed":
       return tryLater("the server is stopping", 5);

@@ -3,8 +3,9 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ThreadClock } from "../../engine/index.ts";
+import { MiB } from "../model/limits.ts";
 import type { BodyTask, DecodeAnswer, DecodeResult } from "./decode-task.ts";
-import { decodeHeapMiB, decodeWallFactor } from "./limits.ts";
+import { decodeWallFactor, decodeYoungGenerationMiB } from "./limits.ts";
 
 /** Why a thread ended before it answered. */
 export type EndCause = "time" | "memory" | "closed" | Error;
@@ -36,14 +37,17 @@ export class DecodeThread {
   /** What the clock showed when the group that is decoded began. */
   #beganCpuMs = 0;
 
-  /** `onEnd` is called when the thread has ended, for whatever reason. */
-  constructor(onEnd: (cause: EndCause) => void) {
+  /** A thread that takes more than `heapBytes` of heap is ended. `onEnd` is called when the thread has ended, for whatever reason. */
+  constructor(heapBytes: number, onEnd: (cause: EndCause) => void) {
     this.#onEnd = onEnd;
     // A file beside this one: TypeScript, or JavaScript once built.
     const program = new URL(`./decode-worker${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: this.#position,
-      resourceLimits: { maxOldGenerationSizeMb: decodeHeapMiB },
+      resourceLimits: {
+        maxOldGenerationSizeMb: heapBytes / MiB,
+        maxYoungGenerationSizeMb: decodeYoungGenerationMiB,
+      },
     });
     this.ready = new Promise((resolve) => {
       this.#worker.on("message", (answer: DecodeAnswer) => {

@@ -2,9 +2,15 @@
  * Loads files of rows straight into a data folder that no server has open: decoded, journaled and sealed on all cores.
  */
 
-import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure, openStore, type Signal, type Store, type StoreEvent } from "../../engine/index.ts";
+import {
+  divideMemory,
+  Failure,
+  openStore,
+  type Signal,
+  type Store,
+  type StoreEvent,
+} from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { Intake, type IntakeResult, type IntakeStore } from "./intake.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
@@ -76,14 +82,21 @@ function waitForRoom(store: Store): IntakeStore {
   };
 }
 
-/** Opens a data folder for loading. Throws Failure "folder" where the folder is in use or cannot be used. */
-export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) => void): Promise<DirectLoad> {
-  const store = await openStore({ dir: dataDir, log });
-  const threads = availableParallelism();
+/**
+ * Opens a data folder for loading, within so many bytes of memory. Throws Failure "folder" where the folder is in use or
+ * cannot be used, "input" where the memory is too little.
+ */
+export async function openDirectLoad(
+  dataDir: string,
+  memoryBytes: number | undefined,
+  log: (event: StoreEvent) => void,
+): Promise<DirectLoad> {
+  const memory = divideMemory({ use: "load", bytes: memoryBytes });
+  const store = await openStore({ dir: dataDir, memory, log });
   const intake = new Intake({
     store: waitForRoom(store),
     metrics: new Metrics(),
-    threads,
+    memory,
     now: Date.now,
     admission: {},
     rules: () => noRules,

@@ -3,8 +3,7 @@
  * only passes bytes on.
  */
 
-import { availableParallelism } from "node:os";
-import type { AppendResult, Signal, Store } from "../../engine/index.ts";
+import type { AppendResult, MemoryBudget, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
@@ -31,11 +30,8 @@ export type IntakeStore = Pick<Store, "appendEncoded" | "seriesCensus" | "arrive
 export interface IntakeOptions {
   store: IntakeStore;
   metrics: Metrics;
-  /**
-   * Decoding threads that one sender may use; by default half of the cores, since scans and the disk need the others.
-   * There is one thread more for other senders.
-   */
-  threads?: number;
+  /** Decides on decoding threads, on the size of bodies, and on the bytes that wait. */
+  memory: MemoryBudget;
   /** CPU time in which a thread decodes a group of bodies; by default `decodeMsMax` of limits.ts. */
   decodeMsMax?: number;
   /** Whether log messages that are JSON objects become attributes, where the sender does not choose. */
@@ -100,7 +96,7 @@ export class Intake {
     this.#options = options;
     this.#metrics = new IntakeMetrics(options.metrics);
     this.#pool = new DecodePool({
-      threads: options.threads ?? Math.max(1, Math.floor(availableParallelism() / 2)),
+      memory: options.memory,
       decodeMsMax: options.decodeMsMax ?? decodeMsMax,
       onEnded: (cause) => this.#metrics.countEndedThread(cause),
     });
@@ -181,12 +177,12 @@ export class Intake {
     { signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody,
     storedDocuments: readonly number[] = [],
   ): Promise<DecodedBody> {
-    const { store, now } = this.#options;
+    const { store, memory, now } = this.#options;
     return this.#pool.decode({
       content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       ...sent,
       arrivalMs: now(),
-      unpackedBytesMax: ingestUnpackedBytesMax,
+      unpackedBytesMax: Math.min(ingestUnpackedBytesMax, memory.unpackedBytesMax),
       wantsContentKey: key === null,
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,

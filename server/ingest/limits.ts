@@ -6,7 +6,10 @@ import { KiB, MiB } from "../model/limits.ts";
 export const ingestBodyBytesMax = 32 * MiB;
 /** Bytes of a journal that are stored at a time while more of it comes in. */
 export const journalPartBytes = 4 * MiB;
-/** One body unpacked: usually 4 to 8 times its size on the wire. One decoding thread holds it as a whole. */
+/**
+ * One body unpacked, where there is memory for it: usually 4 to 8 times its size on the wire. One decoding thread holds it
+ * as a whole.
+ */
 export const ingestUnpackedBytesMax = 128 * MiB;
 /** Rows of one body. The smallest row has three bytes, but takes some hundred in memory while it is decoded. */
 export const ingestRowsMax = 1_000_000;
@@ -28,17 +31,12 @@ export const decodeMsMax = 30_000;
  * tenth of a core helps nobody any more.
  */
 export const decodeWallFactor = 10;
-/** Heap of one decoding thread: the objects of the largest body, of any format that is parsed as a whole. */
-export const decodeHeapMiB = 2_048;
+/** New objects of one decoding thread, in its heap. Larger ones make no body faster, and each thread keeps its own. */
+export const decodeYoungGenerationMiB = 12;
 /** A sender with a group of bodies that took more CPU time counts as slow: a group of usual bodies takes 10 ms. */
 export const slowDecodeMs = 2_000;
 /** For this time a sender counts as slow. All slow senders together leave one decoding thread to the others. */
 export const slowSenderMs = 60_000;
-/**
- * Bytes of bodies that wait for a decoding thread. Above it the answer is 503 rather than a long wait. A sender has no
- * more waiting than it leaves free.
- */
-export const decodeWaitingBytesMax = 256 * MiB;
 /** Refused rows that an answer lists. Their count is always complete. */
 export const refusedRowsListed = 100;
 /** Depth to which nested objects become attributes. Deeper ones stay JSON text, as in svcQL. */
@@ -131,8 +129,6 @@ export const gelfChunkMs = 5_000;
 export const gelfChunksBytesMax = 16 * MiB;
 /** Connections of Fluent's forward protocol: each may hold an incomplete message. */
 export const fluentConnectionsMax = 1_024;
-/** Bytes that all these connections hold: messages that are incomplete or being stored. One that would exceed it is closed. */
-export const fluentBytesHeldMax = 256 * MiB;
 /** Bytes of the first message where a key is asked for, and the time for it: nobody has shown the key so far. */
 export const fluentHandshakeBytesMax = 4 * KiB;
 export const fluentHandshakeMs = 10_000;

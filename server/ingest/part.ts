@@ -20,7 +20,6 @@ import { splunkRoutes } from "./splunk/routes.ts";
 import { zipkinRoutes } from "./zipkin/routes.ts";
 
 export interface IngestSettings {
-  ingestThreads?: number | undefined;
   /** CPU time in which a decoding thread reads a group of bodies, where it is not the default. */
   decodeMsMax?: number | undefined;
   /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
@@ -36,21 +35,21 @@ export interface IngestPart extends Part {
 }
 
 export function ingestPart(
-  { ingestThreads, decodeMsMax, flattensJson = false, admission = {}, senderLimits }: IngestSettings,
-  { store }: Pick<StoragePart, "store">,
+  { decodeMsMax, flattensJson = false, admission = {}, senderLimits }: IngestSettings,
+  { store, memory }: Pick<StoragePart, "store" | "memory">,
   { collections, tokens }: Pick<ControlPart, "collections" | "tokens">,
   metrics: Metrics,
 ): IngestPart {
   const { rowsPerSecond = null, bytesPerSecond = null } = senderLimits ?? {};
   const intake = new Intake({
     store,
+    memory,
     metrics,
     now: Date.now,
     flattensJson,
     admission,
     rules: () => collections.ingestionRules.list(),
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
-    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
     ...(decodeMsMax === undefined ? {} : { decodeMsMax }),
   });
   return {

@@ -6,6 +6,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { backupRoute } from "./backup-route.ts";
 import { healthRoutes } from "./health.ts";
+import { registerMemoryMetrics } from "./memory-metrics.ts";
 import { registerStoreMetrics } from "./store-metrics.ts";
 
 export interface OperationsSettings {
@@ -15,11 +16,12 @@ export interface OperationsSettings {
 
 export function operationsPart(
   { dataDir, log }: OperationsSettings,
-  { store, state }: StoragePart,
+  { store, state, memory }: StoragePart,
   { audit }: Pick<ControlPart, "audit">,
   metrics: Metrics,
 ): Part {
   registerStoreMetrics(metrics, store, state);
+  registerMemoryMetrics(metrics, memory);
   return {
     routes: [
       ...healthRoutes(() => store.stats().refusing ?? null, metrics),

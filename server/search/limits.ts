@@ -19,8 +19,6 @@ export const tailsOfCallerMax = 32;
 export const tailRowsWaitingMax = 8_192;
 /** Bytes of rows in the queue of one tail; above this the tail misses rows. */
 export const tailBytesWaitingMax = 16 * MiB;
-/** Bytes of rows in the queues of all tails together. */
-export const tailsBytesWaitingMax = 256 * MiB;
 /** Arrived rows that one round reads for all tails: few enough that the answers stay small. */
 export const tailRoundRowsMax = 4_096;
 /** Shortest pause between two rounds, so that one round reads many small batches together. */
@@ -31,7 +29,7 @@ export const tailPageRowsMax = 1_000;
 export const tailPageSpanMax = 1_048_576;
 /** Pages that all tails together read at once. */
 export const tailPagesReadMax = 2;
-/** A page that does not fit into `tailsBytesWaitingMax` is read again after this time. */
+/** A page that does not fit into the memory of all tails is read again after this time. */
 export const tailPageWaitMs = 1_000;
 /**
  * Each time that a tail reaches the row that was the newest when it last looked, it counts the rows that have arrived

@@ -40,14 +40,19 @@ export interface SearchPart extends Part {
 
 export function searchPart(
   { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes }: SearchSettings,
-  { store }: Pick<StoragePart, "store">,
+  { store, memory }: Pick<StoragePart, "store" | "memory">,
   control: Pick<ControlPart, "storeFor" | "stepsFor">,
   metrics: Metrics,
 ): SearchPart {
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const options = { storeFor, metrics, deadlineMs, memoryBytes };
   const searches = new Searches(options);
-  const tails = new Tails({ ...options, store, stepsFor: control.stepsFor });
+  const tails = new Tails({
+    ...options,
+    store,
+    stepsFor: control.stepsFor,
+    waitingBytesMax: memory.tailBytes,
+  });
   return {
     searches,
     routes: [

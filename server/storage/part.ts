@@ -2,6 +2,8 @@
 
 import { join } from "node:path";
 import {
+  divideMemory,
+  type MemoryBudget,
   openState,
   openStore,
   readRestoredMark,
@@ -23,13 +25,19 @@ export interface StorageSettings {
   columnCacheBytes?: number | undefined;
   /** Largest number of active series of metrics. */
   metricSeriesMax?: number;
+  /** Bytes that the process may take; by default half of what the machine or the container gives. */
+  memoryBytes?: number | undefined;
   scanThreads?: number | undefined;
+  /** Decoding threads of one sender. */
+  ingestThreads?: number | undefined;
   /** True: a data folder that was restored from a backup sends notifications from now on. */
   notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;
 }
 
 export interface StoragePart extends Part {
+  /** The division of the process's memory, by which every part bounds what it holds. */
+  memory: MemoryBudget;
   store: Store;
   state: StoredState;
   /** True in a restored folder: the server that the backup was made of may still send the same notifications. */
@@ -38,7 +46,10 @@ export interface StoragePart extends Part {
 
 /** Throws Failure or Error, one sentence for people, where the folder cannot be used; then nothing is left open. */
 export async function openStorage(settings: StorageSettings): Promise<StoragePart> {
-  const store = await openStoreOf(settings);
+  const { memoryBytes, scanThreads, columnCacheBytes, ingestThreads } = settings;
+  const fixed = { scanThreads, columnCacheBytes, decodeThreads: ingestThreads };
+  const memory = divideMemory({ use: "server", bytes: memoryBytes, ...fixed });
+  const store = await openStoreOf(settings, memory);
   let state: StoredState | undefined;
   const close = async () => {
     await state?.close();
@@ -48,24 +59,23 @@ export async function openStorage(settings: StorageSettings): Promise<StoragePar
     state = await openState(join(settings.dataDir, "control"), { checkFolder: () => store.checkFolder() });
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
     const holdsNotifications = await checkRestored(settings);
-    return { store, state, holdsNotifications, close };
+    return { memory, store, state, holdsNotifications, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function openStoreOf(settings: StorageSettings): Promise<Store> {
+async function openStoreOf(settings: StorageSettings, memory: MemoryBudget): Promise<Store> {
   const { dataDir, retentionAgeMs, retentionBeforeMs, retentionBytes } = settings;
-  const { columnCacheBytes, metricSeriesMax, scanThreads } = settings;
+  const { metricSeriesMax } = settings;
   try {
     return await openStore({
       dir: dataDir,
-      ...(scanThreads === undefined ? {} : { threads: scanThreads }),
+      memory,
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBeforeMs === undefined ? {} : { retentionBeforeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
-      ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
       ...(metricSeriesMax === undefined ? {} : { seriesMax: metricSeriesMax }),
       log: (event) => settings.log(event.level, event.message),
     });

@@ -2,15 +2,15 @@ import type { Budget } from "./shared-budget.ts";
 
 /** Bytes that senders nobody can tell apart hold together: whoever comes first takes them. */
 export class ByteBudget implements Budget {
-  readonly #bytesMax: number;
+  readonly bytesMax: number;
   #bytesHeld = 0;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.bytesMax = bytesMax;
   }
 
   take(bytes: number): boolean {
-    if (this.#bytesHeld + bytes > this.#bytesMax) return false;
+    if (this.#bytesHeld + bytes > this.bytesMax) return false;
     this.#bytesHeld += bytes;
     return true;
   }

@@ -21,6 +21,11 @@ export class SharedBudget {
     this.#max = max;
   }
 
+  /** The most that one holder can ever have. */
+  get holderMax(): number {
+    return this.#max / 2;
+  }
+
   /** What all holders have together. */
   get total(): number {
     return this.#total;

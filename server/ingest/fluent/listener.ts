@@ -10,7 +10,6 @@ import { ByteBudget } from "../../throttle/byte-budget.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { Intake } from "../intake.ts";
 import {
-  fluentBytesHeldMax,
   fluentConnectionsMax,
   fluentHandshakeBytesMax,
   fluentHandshakeMs,
@@ -24,6 +23,8 @@ export interface FluentOptions {
   address: { host: string; port: number };
   /** What senders must have, too; undefined: nothing. */
   key: string | undefined;
+  /** Bytes of messages of all connections that are incomplete or being stored. One that would exceed it is closed. */
+  bytesHeldMax: number;
   intake: Intake;
   metrics: Metrics;
   log: (message: string) => void;
@@ -49,7 +50,7 @@ export async function listenFluent(options: FluentOptions): Promise<FluentListen
   const closing = new AbortController();
   const listening: Listening = {
     options,
-    bytes: new ByteBudget(fluentBytesHeldMax),
+    bytes: new ByteBudget(options.bytesHeldMax),
     closing: closing.signal,
   };
   const connections = new Map<Socket, Promise<void>>();
@@ -113,7 +114,7 @@ class HeldBytes {
     this.#budget.give(this.#bytes);
     this.#bytes = 0;
     if (!this.#budget.take(bytes))
-      throw new Error(`more than ${fluentBytesHeldMax} bytes of messages wait to be stored`);
+      throw new Error(`more than ${this.#budget.bytesMax} bytes of messages wait to be stored`);
     this.#bytes = bytes;
   }
 }

@@ -18,9 +18,11 @@ export interface FluentPart extends Part {
   readonly port: number | undefined;
 }
 
+/** `bytesHeldMax`: what messages may take that are incomplete or being stored. */
 export function fluentPart(
   { fluentAddress, fluentKey, log }: FluentSettings,
   { intake }: Pick<IngestPart, "intake">,
+  bytesHeldMax: number,
   metrics: Metrics,
 ): FluentPart {
   let listener: FluentListener | undefined;
@@ -31,7 +33,14 @@ export function fluentPart(
     run: async () => {
       if (fluentAddress === undefined) return;
       const logError = (message: string) => log("error", message);
-      const options = { address: fluentAddress, key: fluentKey, intake, metrics, log: logError };
+      const options = {
+        address: fluentAddress,
+        key: fluentKey,
+        bytesHeldMax,
+        intake,
+        metrics,
+        log: logError,
+      };
       listener = await listenFluent(options);
     },
     close: async () => listener?.close(),

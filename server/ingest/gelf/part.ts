@@ -18,9 +18,11 @@ export interface GelfPart extends Part {
   readonly port: number | undefined;
 }
 
+/** `bytesHeldMax`: what messages may take that are incomplete or wait. */
 export function gelfPart(
   { gelfAddress, log }: GelfSettings,
   { intake }: Pick<IngestPart, "intake">,
+  bytesHeldMax: number,
   metrics: Metrics,
 ): GelfPart {
   let listener: MessageListener | undefined;
@@ -40,7 +42,8 @@ export function gelfPart(
         join: (datagram: Buffer) => joiner.add(datagram),
       } as const;
       const logError = (message: string) => log("error", message);
-      listener = await listenForMessages({ protocol, address: gelfAddress, intake, metrics, log: logError });
+      const options = { protocol, address: gelfAddress, bytesHeldMax, intake, metrics, log: logError };
+      listener = await listenForMessages(options);
     },
     close: async () => listener?.close(),
   };

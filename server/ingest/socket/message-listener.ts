@@ -43,7 +43,7 @@ export interface MessageListener {
 export async function listenForMessages(options: SocketOptions): Promise<MessageListener> {
   const { protocol, address } = options;
   const queue = new MessageQueue(options);
-  const incomplete = new ByteBudget(syslogIncompleteBytesMax);
+  const incomplete = new ByteBudget(Math.min(syslogIncompleteBytesMax, options.bytesHeldMax / 2));
   const sockets = new Set<Socket>();
   const tcp = createServer((socket) => {
     sockets.add(socket);
@@ -96,9 +96,7 @@ async function readMessages(
       incomplete.give(bytesHeld);
       bytesHeld = 0;
       if (!incomplete.take(frames.incompleteBytes))
-        throw new Error(
-          `more than ${syslogIncompleteBytesMax} bytes of incomplete messages wait for their end`,
-        );
+        throw new Error(`more than ${incomplete.bytesMax} bytes of incomplete messages wait for their end`);
       bytesHeld = frames.incompleteBytes;
       await queue.room();
     }

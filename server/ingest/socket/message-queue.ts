@@ -24,6 +24,8 @@ export interface UnansweredProtocol {
 
 export interface QueueOptions {
   protocol: UnansweredProtocol;
+  /** What messages may take: half of it those that wait, half those that are incomplete. */
+  bytesHeldMax: number;
   intake: Intake;
   metrics: Metrics;
   log: (message: string) => void;
@@ -56,7 +58,7 @@ export class MessageQueue {
   }
 
   get isFull(): boolean {
-    return this.#bytesHeld >= syslogWaitingBytesMax;
+    return this.#bytesHeld >= Math.min(syslogWaitingBytesMax, this.#options.bytesHeldMax / 2);
   }
 
   /** Resolves once there is room. */

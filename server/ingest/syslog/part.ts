@@ -17,9 +17,11 @@ export interface SyslogPart extends Part {
   readonly port: number | undefined;
 }
 
+/** `bytesHeldMax`: what messages may take that are incomplete or wait. */
 export function syslogPart(
   { syslogAddress, log }: SyslogSettings,
   { intake }: Pick<IngestPart, "intake">,
+  bytesHeldMax: number,
   metrics: Metrics,
 ): SyslogPart {
   let listener: MessageListener | undefined;
@@ -30,7 +32,7 @@ export function syslogPart(
     run: async () => {
       if (syslogAddress === undefined) return;
       const logError = (message: string) => log("error", message);
-      listener = await listenSyslog({ address: syslogAddress, intake, metrics, log: logError });
+      listener = await listenSyslog({ address: syslogAddress, bytesHeldMax, intake, metrics, log: logError });
     },
     close: async () => listener?.close(),
   };

@@ -3,19 +3,21 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Failure, type QueryLimits } from "../../../engine/index.ts";
+import { MiB } from "../../model/limits.ts";
 import type { Analysis, AnalysisTask } from "./analysis.ts";
 
-/** Memory of the thread for objects; the columns are beside it. */
-const heapMiB = 512;
+/** The most memory of the thread for objects; the columns are beside it. */
+const heapBytesMax = 512 * MiB;
 
 /** Throws Failure "deadline", "cancelled", "limit", and Error where the analysis itself fails. */
 export async function runAnalysis(task: AnalysisTask, limits: QueryLimits = {}): Promise<Analysis> {
   // A file beside this one: TypeScript, or JavaScript once built.
   const program = new URL(`./analysis-worker${extname(import.meta.url)}`, import.meta.url);
+  const heapBytes = Math.min(heapBytesMax, limits.memoryBytes ?? heapBytesMax);
   const worker = new Worker(program, {
     workerData: task,
     transferList: buffersOf(task),
-    resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+    resourceLimits: { maxOldGenerationSizeMb: heapBytes / MiB },
   });
   let timer: NodeJS.Timeout | undefined;
   const { abort, deadlineMs } = limits;

@@ -19,14 +19,7 @@ import { describeValue } from "../../text/quote.ts";
 import { Refusal, tryLater } from "../../throttle/refusal.ts";
 import { Semaphore } from "../../throttle/semaphore.ts";
 import { SharedBudget } from "../../throttle/shared-budget.ts";
-import {
-  tailCheckMs,
-  tailHeartbeatMs,
-  tailPagesReadMax,
-  tailsBytesWaitingMax,
-  tailsMax,
-  tailsOfCallerMax,
-} from "../limits.ts";
+import { tailCheckMs, tailHeartbeatMs, tailPagesReadMax, tailsMax, tailsOfCallerMax } from "../limits.ts";
 import type { SearchOptions } from "../searches.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
@@ -35,6 +28,8 @@ import { TailQueue } from "./tail-queue.ts";
 
 /** What the tails of a server need. */
 export interface TailsOptions extends SearchOptions {
+  /** Bytes of rows in the queues of all tails together. */
+  waitingBytesMax: number;
   /** The whole store; the steps of a tail hold the row-level filter of its caller. */
   store: ArrivalStore;
   /** Adds the row-level filter of the caller to the steps of a query. */
@@ -61,7 +56,7 @@ export class Tails {
   readonly #feeds: Record<TailSignal, TailFeed>;
   /** Open tails, each with the identity of its caller. */
   readonly #tails = new Map<Tail, string>();
-  readonly #queueBudget = new SharedBudget(tailsBytesWaitingMax);
+  readonly #queueBudget: SharedBudget;
   readonly #pageReads = new Semaphore(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
@@ -72,6 +67,7 @@ export class Tails {
     const { store, metrics, deadlineMs, memoryBytes } = options;
     const limits = { deadlineMs, memoryBytes };
     this.#options = options;
+    this.#queueBudget = new SharedBudget(options.waitingBytesMax);
     this.#feeds = {
       logs: new TailFeed({ store, signal: "logs", limits }),
       traces: new TailFeed({ store, signal: "traces", limits }),

@@ -32,6 +32,7 @@ describe("a journal that two processes wrote at once", () => {
         dir: join(dir, "journal"),
         publish: (_: JournalRecord) => undefined,
         reportDamage: () => undefined,
+        queueBytesMax: 2 ** 28,
         lock: { check: () => undefined, writer: writer.repeat(16) },
         now: () => nowMs,
         elapsed: () => performance.now(),

@@ -1,6 +1,7 @@
 /** Which chunks are merged: few stay small, and a row is not written again for little. */
 
 import { describe, expect, test } from "vitest";
+import { fullChunkCaps } from "../../../engine/chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../../../engine/chunk/chunk-entry.ts";
 import { selectChunksToMerge } from "../../../engine/maintenance/compaction-plan.ts";
 import { Random } from "../../../fixtures/random.ts";
@@ -29,7 +30,7 @@ class Simulated {
 
   /** Merges as the maintenance thread does. Returns false where there is nothing to merge. */
   merge(): boolean {
-    const chosen = selectChunksToMerge(this.signal, this.chunks);
+    const chosen = selectChunksToMerge(this.signal, this.chunks, fullChunkCaps);
     if (chosen === undefined) return false;
     const sum = (of: "rows" | "bytes") => chosen.reduce((total, chunk) => total + chunk[of], 0);
     this.mergedRows += sum("rows");
@@ -94,6 +95,7 @@ describe.each(["logs", "metrics"] as const)(`chunks of %s (SVC_SEED=${seed})`, (
     const chosen = selectChunksToMerge(
       signal,
       [...others.slice(0, 4), ...day.chunks, ...others.slice(4)],
+      fullChunkCaps,
       left,
     );
     expect(chosen?.map(({ id }) => id)).toEqual(

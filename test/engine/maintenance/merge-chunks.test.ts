@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openBatch } from "../../../engine/batch/batch.ts";
 import { encodeBatch } from "../../../engine/batch/batch-builder.ts";
+import { fullChunkCaps } from "../../../engine/chunk/chunk-caps.ts";
 import { encodeParts, mergeChunks, sealChunks } from "../../../engine/maintenance/maintenance-worker.ts";
 
 const day = 20_000;
@@ -25,12 +26,18 @@ test("chunks that are full by the bytes of their messages stay as they are, and 
       });
       const [part] = openBatch(encodeBatch("logs", rows, { nowMs: Date.now() }).bytes);
       const parts = [{ bytes: part!.bytes, arrivalBase: chunk * 40 }];
-      const chunks = encodeParts({ kind: "encode-parts", signal: "logs", parts });
+      const chunks = encodeParts({ kind: "encode-parts", signal: "logs", parts, caps: fullChunkCaps });
       manifest = await sealChunks({ kind: "seal", ...task, chunks, arrivalSealed: chunk * 40 + 39 });
     }
     expect(manifest.chunks.map(({ rows }) => rows)).toEqual([40, 40]);
     const before = statSync(join(dir, "data.mdb"), { bigint: true });
-    const answer = await mergeChunks({ kind: "merge", ...task, signal: "logs", chunks: manifest.chunks });
+    const answer = await mergeChunks({
+      kind: "merge",
+      ...task,
+      signal: "logs",
+      chunks: manifest.chunks,
+      caps: fullChunkCaps,
+    });
     expect(answer).toEqual({ manifest, merged: [], damaged: [] });
     const after = statSync(join(dir, "data.mdb"), { bigint: true });
     expect([after.size, after.mtimeNs]).toEqual([before.size, before.mtimeNs]);

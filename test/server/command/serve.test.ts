@@ -33,12 +33,13 @@ async function startServe(
 describe("start and stop", () => {
   test("says where it listens, where its data is and where the admin token is", async () => {
     const data = join(dir, "says");
-    const server = await startServe([...free, "--data", "says"]);
+    const server = await startServe([...free, "--memory", "512MiB", "--data", "says"]);
     server.child.kill("SIGTERM");
     const { out, code } = await server.ended;
     expect(code).toBe(0);
     expect(out).toMatch(/^svc listens on http:\/\/127\.0\.0\.1:\d+\n/);
     expect(out).toContain(`data folder: ${data}\n`);
+    expect(out).toMatch(/^memory: 512 MiB: program \d+ MiB, .*; 1 scan, 1 encoder, 1 decoder threads$/m);
     expect(out).toContain(
       `admin token: ${data}/admin-token (made by this start, readable by its owner alone)\n`,
     );
@@ -239,6 +240,9 @@ describe("settings", () => {
       null,
       '--retention-bytes must be a size such as 10GiB or 500MB, got "10 apples"',
     ],
+    [["--memory", "much"], {}, null, '--memory must be a size such as 10GiB or 500MB, got "much"'],
+    [["--memory", "64MB"], {}, null, '--memory must be a size of 400MiB or more, got "64MB"'],
+    [[], { SVC_MEMORY: "0.3GiB" }, null, 'SVC_MEMORY must be a size of 400MiB or more, got "0.3GiB"'],
     [["--listen", "8080"], {}, null, '--listen must be HOST:PORT such as 127.0.0.1:8080, got "8080"'],
     [
       ["--listen", "localhost:99999"],

@@ -19,7 +19,6 @@ const bodyBytesMax = 512 * KiB;
 
 vi.mock("../../../server/http/limits.ts", async (original) => ({
   ...(await original<object>()),
-  bodyBytesInFlightMax: 512 * 1_024,
   answerSendMsMax: 700,
   grpcConnectionsMax: 12,
   grpcBodyIdleMsMax: 2_000,
@@ -29,6 +28,11 @@ vi.mock("../../../server/http/limits.ts", async (original) => ({
   grpcSweepMs: 50,
   grpcLingerMs: 200,
 }));
+
+vi.mock("../../../server/http/request-bounds.ts", async (original) => {
+  const { makeRequestBounds } = await original<typeof import("../../../server/http/request-bounds.ts")>();
+  return { makeRequestBounds: () => makeRequestBounds({ requestBytes: 512 * 1_024 }) };
+});
 
 let server: Running;
 let clients: GrpcClient[] = [];

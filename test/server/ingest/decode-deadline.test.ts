@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { ThreadClock } from "../../../engine/index.ts";
+import { divideMemory, ThreadClock } from "../../../engine/index.ts";
 import { DecodePool } from "../../../server/ingest/decode-pool.ts";
 import { makePlainTask } from "./decode-task.ts";
 
@@ -20,7 +20,11 @@ async function keepBusy(threads: number): Promise<void> {
 }
 
 function makePool(decodeMsMax: number, ended: string[]): DecodePool {
-  const pool = new DecodePool({ threads: 1, decodeMsMax, onEnded: (cause) => ended.push(cause) });
+  const pool = new DecodePool({
+    memory: divideMemory({ use: "server", decodeThreads: 1 }),
+    decodeMsMax,
+    onEnded: (cause) => ended.push(cause),
+  });
   onTestFinished(() => pool.close());
   return pool;
 }

@@ -32,7 +32,7 @@ async function listen(): Promise<Metrics> {
   });
   const intake = { take: () => stored } as unknown as Intake;
   listener = await listenSyslog({
-    ...{ address: { host: "127.0.0.1", port: 0 }, intake, metrics },
+    ...{ address: { host: "127.0.0.1", port: 0 }, bytesHeldMax: 2 ** 28, intake, metrics },
     log: (message) => logged.push(message),
   });
   return metrics;

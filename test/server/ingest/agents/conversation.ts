@@ -130,7 +130,7 @@ export async function openFullServer(): Promise<{ port: number; close(): Promise
     address: { host: "127.0.0.1", port: 0 },
     routes: elasticsearchRoutes({ take } as unknown as Intake),
     access: { anonymousReads: true, onLoopback: true, hostNames: [], callerOf: () => caller },
-    bounds: makeRequestBounds(),
+    bounds: makeRequestBounds({ requestBytes: 2 ** 28 }),
     metrics: new Metrics(),
     onRefused: () => undefined,
     log: () => undefined,

@@ -189,7 +189,10 @@ test("a message that the store does not take now is stored later, and acknowledg
   } as unknown as Intake;
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
-  const listener = await listenFluent({ address, key: undefined, intake, metrics: new Metrics(), log });
+  const listener = await listenFluent({
+    ...{ address, key: undefined, bytesHeldMax: 2 ** 20 },
+    ...{ intake, metrics: new Metrics(), log },
+  });
   const { socket, received } = await open(listener.port);
   const message = encode(["t", seconds, { message: "late" }, { chunk: "late" }]);
   socket.write(message);
