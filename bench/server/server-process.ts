@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { type Cgroup, enterCgroup } from "../measure/cgroup.ts";
 import { readCpuMs, readMemoryBytesPeak } from "../measure/process.ts";
 import { prepareProgram } from "./program.ts";
 
@@ -30,19 +31,19 @@ export interface ServerProcess {
 }
 
 /**
- * Starts the working copy at `root` on the data folder `dir`, with more flags. Throws with its standard error where it
- * does not start.
+ * Starts the working copy at `root` on the data folder `dir`, with more flags, in a cgroup where one is given. Throws
+ * with its standard error where it does not start.
  */
 export async function startServer(
   dir: string,
   root: string,
   flags: readonly string[] = [],
+  cgroup?: Cgroup,
 ): Promise<ServerProcess> {
-  const program = await prepareProgram(root);
-  const words = ["serve", "--data", dir, "--listen", "127.0.0.1:0", ...flags];
-  const child = spawn(process.execPath, [program, ...words], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const main = await prepareProgram(root);
+  const words = [process.execPath, main, "serve", "--data", dir, "--listen", "127.0.0.1:0", ...flags];
+  const [program, ...rest] = cgroup === undefined ? words : enterCgroup(cgroup, words);
+  const child = spawn(program!, rest, { stdio: ["ignore", "pipe", "pipe"] });
   // However this process ends, the server ends with it.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
