@@ -53,3 +53,40 @@ export interface BatchKernels {
   readRows(to: number, most: number): number;
   readRow(from: number, to: number): number;
 }
+
+/** What batch/texttable.ts, batch/samplerows.ts and batch/samplelines.ts export for samples. */
+export interface SampleKernels {
+  setStable(from: number, to: number): void;
+  newColumn(): number;
+  findText(table: number, at: number, length: number): number;
+  internText(table: number, at: number, length: number): number;
+  textAt(table: number, code: number): number;
+  textLength(table: number, code: number): number;
+  textCount(table: number): number;
+  textBytes(table: number): number;
+  gatherTexts(table: number, offsets: number, bytes: number): void;
+  placeTexts(table: number, codes: number, count: number, offsets: number): number;
+  gatherSomeTexts(table: number, codes: number, count: number, bytes: number): void;
+  beginAliases(): void;
+  setWindow(from: number, to: number, day: number): void;
+  dropKey(): void;
+  noteAlias(): number;
+  setDirect(alias: number, number: number): void;
+  sampleRows(): number;
+  sampleSeries(): number;
+  sampleTimes(): number;
+  sampleValues(): number;
+  beginSampleLines(source: number, from: number, kind: number): void;
+  readSampleLines(to: number, most: number): number;
+  readSampleRow(from: number, to: number): number;
+  sampleRowsRead(): number;
+  sampleRowFrom(): number;
+  sampleRowTo(): number;
+  sampleLine(): number;
+  stagedAlias(): number;
+  stagedSeconds(): number;
+  stagedNanos(): number;
+  stagedValue(): number;
+  stagedValueFrom(): number;
+  stagedValueTo(): number;
+}

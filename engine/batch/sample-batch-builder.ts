@@ -12,32 +12,26 @@ import type { ActiveSeries } from "../metrics/active-series.ts";
 import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
 import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
-import { SeriesTable } from "../metrics/series-table.ts";
 import { toMember } from "../metrics/shared-set.ts";
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
-import { type MetricType, type Sample, startLeadNs } from "../model/sample.ts";
+import { type Sample, startLeadNs } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
-import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import { hash64Words } from "../vector/xxhash.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
+import { BatchSeries } from "./batch-series.ts";
+import { SampleRows } from "./sample-rows.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 import { SeriesAdmission } from "./series-admission.ts";
+import { type SeriesDeclaration, SeriesMemory } from "./series-memory.ts";
 import { SeriesRanges } from "./series-ranges.ts";
 
 /** The admission policy, and what is known about active series. */
 export interface SampleBatchOptions extends AdmissionPolicy {
   /** The store's active series. Without it the cap on active series is not applied. */
   census?: ActiveSeries | undefined;
-}
-
-/** What a sample declares of its series. */
-interface Declaration {
-  series: number;
-  type: MetricType;
-  /** Number of the unit; -1 where the sample has none. */
-  unit: number;
 }
 
 /**
@@ -47,21 +41,17 @@ interface Declaration {
 export class SampleBatchBuilder {
   /** Samples that were refused, dropped or skewed so far. */
   readonly counts: AdmissionCounts;
-  readonly #table = new SeriesTable();
+  readonly #memory: SeriesMemory;
+  readonly #series: BatchSeries;
+  /** What the policy adds to a series, which decides with an alias which series it names. */
+  readonly #stampsJson: string;
   /**
    * Why samples of some series are not stored: a text where they are refused, the index of an exclusion where they are
    * dropped. Such a series has the number -2 - i, where i is the index of its reason here.
    */
   readonly #reasons: (string | number)[] = [];
-  /** Byte sequences that named a series before, in the reader's wire format. */
-  readonly #aliases = new TextTable();
-  /** For each alias its series, with the type and the unit that a sample of it declares. */
-  readonly #declarations: Declaration[] = [];
-  /** The declaration of the sample that was added last. */
-  #last: Declaration = { series: -1, type: "unknown", unit: -1 };
-  /** The bytes in which an alias was looked for last: a reader has one buffer for all of its aliases. */
-  #aliasBytes: Buffer | undefined;
-  #aliasSource: ByteSource = toByteSource(new Uint8Array(0));
+  /** The declaration of the sample that was added last; its series is that of the memory, or -1. */
+  #last: SeriesDeclaration = { series: -1, type: "unknown", unit: -1 };
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: ActiveSeries | undefined;
   readonly #timeAdmission: TimeAdmission;
@@ -77,7 +67,11 @@ export class SampleBatchBuilder {
   readonly #starts = new Set<bigint>();
   readonly #startBytes = Buffer.alloc(8);
 
-  constructor({ census, ...policy }: SampleBatchOptions) {
+  /** `memory`: where series are kept; that of the thread by default. */
+  constructor({ census, ...policy }: SampleBatchOptions, memory = SeriesMemory.take()) {
+    this.#memory = memory;
+    this.#series = new BatchSeries(memory);
+    this.#stampsJson = JSON.stringify(policy.stamps ?? {});
     this.#census = census;
     this.counts = new AdmissionCounts(policy);
     this.#timeAdmission = new TimeAdmission(policy, this.counts);
@@ -94,25 +88,39 @@ export class SampleBatchBuilder {
     this.#source = toByteSource(bytes);
   }
 
-  /**
-   * The number of the alias that the first `length` bytes are, so that a reader need not parse them again; -1 where they
-   * are none.
-   */
-  findAlias(bytes: Buffer, length: number): number {
-    return this.#aliases.find(this.#toAliasSource(bytes), 0, length);
+  /** Reads JSON lines, which are valid UTF-8, from `start` on, and stops at those that the caller has to read or add. */
+  readJson(body: Uint8Array, start: number): SampleRows {
+    return new SampleRows(
+      this,
+      this.#memory,
+      body,
+      start,
+      this.#memory.kindOf(`json lines ${this.#stampsJson}`),
+    );
   }
 
-  /** Notes that the first `length` bytes name the series, type and unit of the sample that `addSample` added last. */
-  addAlias(bytes: Buffer, length: number): void {
-    const alias = this.#aliases.intern(this.#toAliasSource(bytes), 0, length);
-    this.#declarations[alias] = { ...this.#last };
+  /** Takes the rows that the kernels handed over. */
+  takeRows(): void {
+    const { kernels, memory } = this.#memory;
+    const rows = kernels.sampleRows();
+    if (rows === 0) return;
+    const series = memory.uint32(kernels.sampleSeries(), rows);
+    const times = memory.float64(kernels.sampleTimes(), rows);
+    this.#newest!.samples.appendRows(series, times, memory.float64(kernels.sampleValues(), rows));
+    this.#rows += rows;
+  }
+
+  /** Notes that the kernels' present key, if there is one, is an alias of the series whose sample was added last. */
+  noteAlias(): void {
+    if (this.#last.series >= 0) this.#memory.noteAlias({ ...this.#last });
   }
 
   /** As `add`, for a sample of the series that an alias names. */
   addByAlias(alias: number, seconds: number, nanos: number, value: number): string | undefined {
-    const { series, type, unit } = this.#declarations[alias]!;
-    if (series >= 0) this.#table.declareAgain(series, type, unit);
-    return this.add(series, seconds, nanos, value);
+    const declaration = this.#memory.declarationOf(alias);
+    const number = this.#admit(declaration.series);
+    if (number >= 0) this.#series.declareBy(alias, number, declaration);
+    return this.add(number, seconds, nanos, value);
   }
 
   /**
@@ -163,9 +171,6 @@ export class SampleBatchBuilder {
       at = to;
     }
     const number = this.#addSeries(series, scratch.source);
-    this.#last.series = number;
-    this.#last.type = type;
-    this.#last.unit = number < 0 || unit === "" ? -1 : this.#table.unitOf(number);
     if (timeNs < 0n) return this.add(number, -1, 0, value);
     const day = dayOf(timeNs);
     const ns = timeInDay(timeNs, day);
@@ -176,18 +181,24 @@ export class SampleBatchBuilder {
   }
 
   /**
-   * Encodes the samples, one part a day (more where they exceed a chunk's size cap). The builder must not be used
+   * Encodes the samples, one part a day (more where they exceed a chunk's size cap). Only `release` may be called
    * afterwards.
    */
   finish(): EncodedBatch {
     const arrivalMax = Math.max(0, this.#rows - 1);
     const parts = [...this.#days].flatMap(([day, samples]) =>
-      encodeSampleChunks({ table: this.#table, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
+      encodeSampleChunks({ table: this.#series, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
         (chunk) => ({ day, chunk }),
       ),
     );
     const batch: EncodedBatch = { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
     return this.#starts.size === 0 ? batch : { ...batch, starts: BigInt64Array.from(this.#starts) };
+  }
+
+  /** Gives the memory of the series to the next batch; the builder must not be used any more. */
+  release(): void {
+    this.#series.release();
+    this.#memory.giveBack();
   }
 
   /**
@@ -225,22 +236,32 @@ export class SampleBatchBuilder {
       identity.push(source.bytes, series.keyFrom[label]!, series.keyTo[label]!);
       identity.push(source.bytes, series.from[label]!, series.to[label]!);
     }
-    const known = this.#table.identities.find(identity.source, 0, identity.length);
-    const reason =
-      this.#findUnitRefusal(series) ??
-      (known < 0 ? this.#findNewSeriesRefusal(series, source, order) : undefined);
-    if (reason !== undefined) return this.#toRefusalNumber(reason);
-    const number = known < 0 ? this.#table.addSeries(identity.source, 0, identity.length) : known;
-    this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
+    this.#last.series = -1;
+    const unitRefusal = this.#findUnitRefusal(series);
+    if (unitRefusal !== undefined) return this.#toRefusalNumber(unitRefusal);
+    let known = this.#memory.findSeries(identity.source.bytes, identity.length);
+    if (known < 0) {
+      const reason = this.#findFormRefusal(series, source, order);
+      if (reason !== undefined) return this.#toRefusalNumber(reason);
+      known = this.#memory.addSeries(identity.source.bytes, identity.length);
+    }
+    const { type, unitFrom, unitTo } = series;
+    const unit = unitFrom < unitTo ? this.#memory.numberUnit(source.bytes, unitFrom, unitTo) : -1;
+    this.#last = { series: known, type, unit };
+    const number = this.#admit(known);
+    if (number >= 0) this.#series.declare(number, type, unit);
     return number;
   }
 
-  #toAliasSource(bytes: Buffer): ByteSource {
-    if (this.#aliasBytes !== bytes) {
-      this.#aliasBytes = bytes;
-      this.#aliasSource = toByteSource(bytes);
-    }
-    return this.#aliasSource;
+  /** The number in the batch of a series of the memory, given now where it has none. */
+  #admit(series: number): number {
+    const known = this.#memory.numberOf(series);
+    if (known >= 0) return known;
+    const excluded = this.#seriesAdmission.findExclusion(series, () => this.#memory.identityOf(series));
+    if (excluded >= 0) return this.#toRefusalNumber(excluded);
+    const { high, low } = this.#memory.fingerprintOf(series);
+    const refusal = this.#census?.admit(high, low);
+    return refusal === undefined ? this.#series.add(series) : this.#toRefusalNumber(refusal);
   }
 
   /** The negative number for series that are not stored for this reason. */
@@ -251,23 +272,6 @@ export class SampleBatchBuilder {
 
   #findUnitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {
     return unitTo - unitFrom > unitBytesMax ? `the unit is longer than ${unitBytesMax} bytes` : undefined;
-  }
-
-  /**
-   * Why samples of a new series are not stored: a text, or the index of an exclusion; undefined where they are stored.
-   */
-  #findNewSeriesRefusal(
-    series: SeriesRanges,
-    source: ByteSource,
-    order: readonly number[],
-  ): string | number | undefined {
-    const reason = this.#findFormRefusal(series, source, order);
-    if (reason !== undefined) return reason;
-    const { source: identity, length } = this.#identity;
-    const excluded = this.#seriesAdmission.findExclusion(series, source, order, { identity, length });
-    if (excluded >= 0) return excluded;
-    const { high, low } = hash64Words(identity.bytes, 0, length);
-    return this.#census?.admit(high, low);
   }
 
   /** Why a series cannot be stored because of its name or labels; undefined where it can. */
@@ -291,11 +295,23 @@ export class SampleBatchBuilder {
     return undefined;
   }
 
+  /** The kernels may add rows of this day whose time is within all bounds: those of whole seconds that are. */
+  #setWindow(day: number): void {
+    const { min, max, skewMin, skewMax } = this.#timeAdmission.bounds;
+    const after = [min, ...(skewMin === undefined ? [] : [skewMin])].map(
+      ({ seconds, nanos }) => seconds + (nanos > 0 ? 1 : 0),
+    );
+    const before = [max, ...(skewMax === undefined ? [] : [skewMax])].map(({ seconds }) => seconds);
+    const from = day * daySeconds;
+    this.#memory.kernels.setWindow(Math.max(from, ...after), Math.min(from + daySeconds, ...before), from);
+  }
+
   /** The samples of a day, added where there are none yet. */
   #samplesOfDay(day: number): SampleColumns {
     if (this.#newest?.day === day) return this.#newest.samples;
     const samples = getOrMake(this.#days, day, () => new SampleColumns());
     this.#newest = { day, samples };
+    this.#setWindow(day);
     return samples;
   }
 }
@@ -311,5 +327,7 @@ export function encodeSampleBatch(
     const reason = batch.addSample(sample);
     if (reason !== undefined) refused.push({ index, reason });
   }
-  return { ...batch.finish(), refused };
+  const encoded = batch.finish();
+  batch.release();
+  return { ...encoded, refused };
 }

@@ -1,7 +1,7 @@
 /** Applies an admission policy to series: adds stamped labels, and finds exclusions. */
 
-import { IdentityWriter } from "../metrics/series-identity.ts";
-import { type ByteSource, TextTable } from "../vector/text-table.ts";
+import { forEachText, IdentityWriter } from "../metrics/series-identity.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import type { AdmissionPolicy } from "./admission-policy.ts";
 import { ExclusionFilter } from "./exclusion.ts";
 import type { SeriesRanges } from "./series-ranges.ts";
@@ -14,12 +14,6 @@ interface Stamp {
   sentKey: Buffer;
 }
 
-/** The bytes that identify a series; see metrics/series-identity.ts. */
-interface Identity {
-  identity: ByteSource;
-  length: number;
-}
-
 /** The policy, prepared for one batch. */
 export class SeriesAdmission {
   readonly #stamps: readonly Stamp[];
@@ -27,10 +21,8 @@ export class SeriesAdmission {
   /** Labels that exclusions test; `field` is the index of the exclusion filter's field. */
   readonly #labels: { key: Buffer; field: number }[] = [];
   #nameField = -1;
-  /** Identities of the excluded series. */
-  readonly #excluded = new TextTable();
   /** For each excluded series, the index of its exclusion. */
-  readonly #exclusionOf: number[] = [];
+  readonly #excluded = new Map<number, number>();
   readonly #series: SeriesRanges;
   readonly #bytes = new IdentityWriter();
 
@@ -74,21 +66,29 @@ export class SeriesAdmission {
     return { series, source: this.#bytes.source };
   }
 
-  /** Index of the first exclusion that matches the series, or -1. `order` lists the labels that count. */
-  findExclusion(series: SeriesRanges, source: ByteSource, order: readonly number[], own: Identity): number {
-    const { identity, length } = own;
+  /**
+   * Index of the first exclusion that matches the series with this number, or -1. `identityOf` gives the bytes that
+   * identify it; see metrics/series-identity.ts.
+   */
+  findExclusion(series: number, identityOf: () => Uint8Array): number {
     const exclusions = this.#exclusions;
     if (exclusions === undefined) return -1;
-    const known = this.#excluded.find(identity, 0, length);
-    if (known >= 0) return this.#exclusionOf[known]!;
+    const known = this.#excluded.get(series);
+    if (known !== undefined) return known;
+    const source = toByteSource(identityOf());
+    const { bytes } = source;
+    let field = -1;
     exclusions.beginRow();
-    if (this.#nameField >= 0) exclusions.setText(this.#nameField, series.nameFrom, series.nameTo);
-    for (const { key, field } of this.#labels) {
-      const label = order.find((each) => hasLabelKey(series, each, source.bytes, key));
-      if (label !== undefined) exclusions.setText(field, series.from[label]!, series.to[label]!);
-    }
+    forEachText(bytes, 0, bytes.length, (index, from, to) => {
+      if (index === 0) field = this.#nameField;
+      else if (index % 2 === 1) {
+        field = this.#labels.find(({ key }) => isText(bytes, from, to, key))?.field ?? -1;
+        return;
+      }
+      if (field >= 0) exclusions.setText(field, from, to);
+    });
     const found = exclusions.findExclusion(source);
-    if (found >= 0) this.#exclusionOf[this.#excluded.intern(identity, 0, length)] = found;
+    if (found >= 0) this.#excluded.set(series, found);
     return found;
   }
 
@@ -122,7 +122,10 @@ export class SeriesAdmission {
 }
 
 function hasLabelKey(series: SeriesRanges, label: number, bytes: Buffer, key: Buffer): boolean {
-  const from = series.keyFrom[label]!;
-  const to = series.keyTo[label]!;
-  return to - from === key.length && key.compare(bytes, from, to) === 0;
+  return isText(bytes, series.keyFrom[label]!, series.keyTo[label]!, key);
+}
+
+/** Whether bytes[from, to) are this text. */
+function isText(bytes: Buffer, from: number, to: number, text: Buffer): boolean {
+  return to - from === text.length && text.compare(bytes, from, to) === 0;
 }

@@ -34,6 +34,11 @@ export class BlockMemory {
     this.#kernels.setHashSecrets(secrets[0]!, secrets[1]!, secrets[2]!);
   }
 
+  /** A memory for work that keeps its blocks: they are there until the memory is gone. */
+  static make(): BlockMemory {
+    return new BlockMemory();
+  }
+
   /** A memory for a piece of work that begins now. */
   static take(): BlockMemory {
     const memory = spare ?? new BlockMemory();
@@ -48,6 +53,10 @@ export class BlockMemory {
    */
   giveBack(keptBytesMax: number): void {
     if (this.#memory.buffer.byteLength <= keptBytesMax) spare = this;
+  }
+
+  get byteLength(): number {
+    return this.#memory.buffer.byteLength;
   }
 
   /** Room for so many bytes, at a multiple of 16. */

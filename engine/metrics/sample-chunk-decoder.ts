@@ -22,19 +22,20 @@ export function compareArrivals(a: ArrivalRange, b: ArrivalRange): number {
 
 /** All samples of some chunks of one day. The chunks must be in order of arrival. */
 export function decodeSampleChunks(sources: readonly ChunkSource[]): SampleChunkBuilder {
+  const table = new SeriesTable();
   const builder: SampleChunkBuilder = {
-    table: new SeriesTable(),
+    table,
     samples: new SampleColumns(),
     arrivalMin: Number.POSITIVE_INFINITY,
     arrivalMax: 0,
   };
   const samples = sources.reduce((sum, { header }) => sum + header.rows, 0);
   builder.samples.reserve(samples);
-  for (const source of sources) appendChunk(builder, source);
+  for (const source of sources) appendChunk(builder, table, source);
   return builder;
 }
 
-function appendChunk(builder: SampleChunkBuilder, source: ChunkSource): void {
+function appendChunk(builder: SampleChunkBuilder, table: SeriesTable, source: ChunkSource): void {
   const { header, arrivalBase } = source;
   builder.arrivalMin = Math.min(builder.arrivalMin, header.arrivalMin + arrivalBase);
   builder.arrivalMax = Math.max(builder.arrivalMax, header.arrivalMax + arrivalBase);
@@ -42,8 +43,8 @@ function appendChunk(builder: SampleChunkBuilder, source: ChunkSource): void {
   const identityOf = makeIdentityReader(chunk);
   for (let series = 0; series < chunk.series; series++) {
     const identity = identityOf(series);
-    const number = builder.table.addSeries(identity.source, 0, identity.length);
-    builder.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
+    const number = table.addSeries(identity.source, 0, identity.length);
+    table.declare(number, chunk.type(series) as MetricType, chunk.unit(series));
     builder.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
   }
 }

@@ -17,16 +17,16 @@ import type { ColumnRole, EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/column-payload.ts";
 import { attributeColumnsMax, valueBlockSamples } from "../limits.ts";
+import type { MetricType } from "../model/sample.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
-import { hash64Words } from "../vector/xxhash.ts";
 import { type SampleColumns, type SortedSamples, sortSamples } from "./sample-columns.ts";
 import { forEachText } from "./series-identity.ts";
-import type { SeriesTable } from "./series-table.ts";
+import type { EncodableSeries } from "./series-table.ts";
 
 /** Samples of one day with their series, and the range of arrival numbers of the chunks or batch that they came in. */
 export interface SampleChunkBuilder {
-  table: SeriesTable;
+  table: EncodableSeries;
   samples: SampleColumns;
   arrivalMin: number;
   arrivalMax: number;
@@ -37,7 +37,7 @@ export function encodeSampleChunks(builder: SampleChunkBuilder, options: EncodeO
   const { table, samples } = builder;
   if (samples.length === 0) return [];
   const order = findSeriesWithSamples(table, samples);
-  if (options.sealed) sortByIdentity(order, table.identities.texts());
+  if (options.sealed) sortByIdentity(order, table.identities());
   const sorted = sortSamples(samples, order);
   return splitSamples(sorted, options.caps ?? fullChunkCaps).map((piece) =>
     encodeChunk(builder, piece, options),
@@ -45,9 +45,9 @@ export function encodeSampleChunks(builder: SampleChunkBuilder, options: EncodeO
 }
 
 /** Finds the numbers of the series that have samples, in the order of their first samples. */
-function findSeriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
-  const has = new Uint8Array(table.identities.size);
-  const order = new Uint32Array(Math.min(table.identities.size, length));
+function findSeriesWithSamples(table: EncodableSeries, { series, length }: SampleColumns): Uint32Array {
+  const has = new Uint8Array(table.size);
+  const order = new Uint32Array(Math.min(table.size, length));
   let count = 0;
   for (let i = 0; i < length; i++) {
     const number = series[i]!;
@@ -188,22 +188,22 @@ function findCommonStep(values: Float64Array): number {
 /** Appends the columns that have a value for each series. Returns for each series the dictionary code of its name. */
 function addSeriesColumns(
   chunk: EncodedChunk,
-  table: SeriesTable,
+  table: EncodableSeries,
   series: Uint32Array,
   options: EncodeOptions,
 ): Uint32Array {
   const add = makeColumnAppender(chunk);
-  const { offsets, bytes } = table.identities.texts();
+  const { offsets, bytes } = table.identities();
   const source = toByteSource(bytes);
+  const fingerprintOf = table.fingerprints();
   const fingerprints = new Uint32Array(series.length * 2);
   const name = new AttributeBuilder();
   const labels = new LabelBuilders();
   for (let i = 0; i < series.length; i++) {
     const from = offsets[series[i]!]!;
     const to = offsets[series[i]! + 1]!;
-    const { high, low } = hash64Words(bytes, from, to);
-    fingerprints[i * 2] = low;
-    fingerprints[i * 2 + 1] = high;
+    fingerprints[i * 2] = fingerprintOf[series[i]! * 2]!;
+    fingerprints[i * 2 + 1] = fingerprintOf[series[i]! * 2 + 1]!;
     let label: AttributeBuilder;
     // The texts of an identity are the name, then for each label its key and its value.
     forEachText(bytes, from, to, (index, textFrom, textTo) => {
@@ -247,16 +247,24 @@ class LabelBuilders {
   }
 }
 
-function collectTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+function collectTypes(table: EncodableSeries, series: Uint32Array): AttributeBuilder {
   const builder = new AttributeBuilder();
-  for (let i = 0; i < series.length; i++) builder.pushText(i, table.typeOf(series[i]!));
+  const codeOf = new Map<MetricType, number>();
+  for (let i = 0; i < series.length; i++) {
+    const type = table.typeOf(series[i]!);
+    const code = codeOf.get(type);
+    if (code === undefined) {
+      builder.pushText(i, type);
+      codeOf.set(type, builder.codes[i]!);
+    } else builder.push(i, code);
+  }
   return builder;
 }
 
 /** Collects the unit of each series that has one. */
-function collectUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+function collectUnits(table: EncodableSeries, series: Uint32Array): AttributeBuilder {
   const builder = new AttributeBuilder();
-  const units = table.units.texts();
+  const units = table.units();
   const source = toByteSource(units.bytes);
   for (let i = 0; i < series.length; i++) {
     const unit = table.unitOf(series[i]!);

@@ -27,6 +27,15 @@ export class SampleColumns {
     this.length += timeNs.length;
   }
 
+  /** Adds samples of several series. */
+  appendRows(series: Uint32Array, timeNs: Float64Array, values: Float64Array): void {
+    this.reserve(series.length);
+    this.series.set(series, this.length);
+    this.timeNs.set(timeNs, this.length);
+    this.values.set(values, this.length);
+    this.length += series.length;
+  }
+
   /** Makes room for more samples. */
   reserve(count: number): void {
     const length = this.length + count;

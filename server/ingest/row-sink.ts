@@ -59,7 +59,7 @@ export abstract class Sink {
 
   /** Gives the memory of the rows to the next body; the sink must not be used any more. */
   release(): void {
-    // Samples lie on the JavaScript heap.
+    this.builder.release();
   }
 
   /** Calls `addRow`; where it throws RowProblem, the row is refused. */
@@ -100,6 +100,11 @@ export abstract class Sink {
     return reason;
   }
 
+  /** Throws Refusal 413 where the body has as many rows as it may have, and one more comes. */
+  checkRoom(): void {
+    if (this.rows >= ingestRowsMax) throw tooManyRows;
+  }
+
   /** Like `countRow`, for rows that are numbered by line or element. Throws Refusal 413 at one row too many. */
   countLine(line: number, reason: string | undefined): void {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
@@ -134,10 +139,6 @@ export class RowSink extends Sink {
     this.signal = signal;
     this.builder = new BatchBuilder(signal, makeAdmissionPolicy(task));
     this.flattensJson = task.flattensJson && signal === "logs";
-  }
-
-  override release(): void {
-    this.builder.release();
   }
 
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */

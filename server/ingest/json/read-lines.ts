@@ -1,16 +1,15 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
-import type { JsonRows, JsonStop } from "../../../engine/index.ts";
+import type { JsonStop, SampleStop } from "../../../engine/index.ts";
 import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
 import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
-import { RowSink, type SampleSink } from "../row-sink.ts";
+import { RowSink, SampleSink, type Sink } from "../row-sink.ts";
 import { JsonLines } from "./json-lines.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
 import { findStart, forEachRow, isArray } from "./row-splitter.ts";
-import { SampleLines } from "./sample-lines.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow, spanKeys } from "./span-row.ts";
 
@@ -27,6 +26,10 @@ type ReadLine = (from: number, to: number) => string | undefined;
 export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: LogFieldNames): void {
   // Rows are checked one by one only where the body as a whole is not valid UTF-8.
   const isValidBody = isUtf8(body);
+  if (sink instanceof SampleSink && isValidBody) {
+    readSamples(body, sink);
+    return;
+  }
   if (sink instanceof RowSink && names === undefined && isValidBody && readFast(body, sink)) return;
   const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
   forEachRow(body, (from, to, line) => {
@@ -67,17 +70,38 @@ function readFast(body: Buffer, sink: RowSink): boolean {
 
 const noNames: ReadonlySet<string> = new Set();
 
+/** Reads samples, and parses only rows that name their series in a way that this thread has not met. Throws Refusal. */
+function readSamples(body: Buffer, sink: SampleSink): void {
+  const { builder } = sink;
+  const rows = builder.readJson(body, findStart(body));
+  const read = makeSampleReader(body, sink);
+  const finishRow = (stop: SampleStop): string | undefined => {
+    if (stop === "staged row") return rows.addStaged();
+    const { from, to } = rows.lastRow;
+    return read(from, to);
+  };
+  forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
+}
+
+/** Rows that are read straight into the batch, until one that the caller has to read or to add. */
+interface StoppingRows<Stop> {
+  readLines(rowsMax: number): Stop | "end" | "rows";
+  readRow(from: number, to: number): Stop | "end" | "rows";
+  readonly rowsRead: number;
+  readonly lastRow: { line: number };
+}
+
 /** Calls `onStop` with each row that is not in the batch yet, and counts the others. Throws Refusal. */
-function forEachStop(
+function forEachStop<Stop extends string>(
   body: Buffer,
-  rows: JsonRows,
-  sink: RowSink,
-  onStop: (stop: JsonStop, line: number) => void,
+  rows: StoppingRows<Stop>,
+  sink: Sink,
+  onStop: (stop: Stop, line: number) => void,
 ): void {
   if (isArray(body)) {
     forEachRow(body, (from, to, line) => {
       const stop = rows.readRow(from, to);
-      if (stop === "end") sink.countLine(line, undefined);
+      if (stop === "end" || stop === "rows") sink.countLine(line, undefined);
       else onStop(stop, line);
     });
     return;
@@ -88,7 +112,7 @@ function forEachStop(
     sink.rows += isWhole ? rows.rowsRead : rows.rowsRead - 1;
     if (stop === "end") return;
     // One row more is one too many.
-    if (stop === "rows") sink.countLine(0, undefined);
+    if (stop === "rows") sink.checkRoom();
     else onStop(stop, rows.lastRow.line);
   }
 }
@@ -133,13 +157,10 @@ function makeGeneralReader(sink: RowSink, names?: LogFieldNames): (text: string)
   };
 }
 
-/** A row may become several samples; after the first that cannot be stored the rest are skipped. */
+/** Parses rows. A row may become several samples; after the first that cannot be stored the rest are skipped. */
 function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
   const arrivalNs = BigInt(sink.arrivalMs) * 1_000_000n;
-  const lines = new SampleLines(body, sink.builder);
   return (from, to) => {
-    const alias = lines.find(from, to);
-    if (alias >= 0) return lines.add(alias);
     const { samples, hasOwnTime } = readMetricRow(body.toString("utf8", from, to), arrivalNs);
     if (!hasOwnTime) sink.untimedRows++;
     sink.countLabelCopies(samples);
@@ -148,7 +169,7 @@ function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
       if (reason !== undefined) return reason;
     }
     // The row names a single series.
-    if (samples.length === 1) lines.note();
+    if (samples.length === 1) sink.builder.noteAlias();
     return undefined;
   };
 }

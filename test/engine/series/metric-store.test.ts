@@ -141,17 +141,23 @@ test("a series is the same when it is given by ranges, with labels in any order,
   ranges.addLabel(6, 9, 11, 12);
   const series = draft.addSeries(ranges);
   draft.add(series, nowMs / 1000, 0, 1);
-  const alias = Buffer.from("up in zone eu");
-  expect(draft.findAlias(alias, alias.length)).toBe(-1);
+  const lineOf = (nanos: bigint, value: number) =>
+    `{"up in":"zone eu","timeUnixNano":${nanos},"value":${value}}`;
+  const lines = Buffer.from(
+    `${lineOf(ns(nowMs) + 7n, 6)}\n${lineOf(ns(nowMs) + 5n, 2)}\n${lineOf(ns(nowMs) + 9n, 7)}`,
+  );
+  const rows = draft.readJson(lines, 0);
+  expect([rows.readLines(9), rows.lastRow.line]).toEqual(["unusual row", 1]);
   draft.addSample(
     sample({ timeNs: ns(nowMs) + 7n, type: "unknown", labels: { pod: "a", zone: "eu" }, value: 6 }),
   );
-  draft.addAlias(alias, alias.length);
-  draft.addByAlias(draft.findAlias(alias, alias.length), nowMs / 1000, 5, 2);
+  draft.noteAlias();
+  expect([rows.readLines(9), rows.lastRow.line, rows.addStaged()]).toEqual(["staged row", 2, undefined]);
+  expect([rows.readLines(9), rows.rowsRead]).toEqual(["end", 1]);
   const store = await openStore({ dir, threads: 1, now });
   await store.appendEncoded(draft.finish());
   expect(await valuesOf(store, makeQuery({ groupBy: { without: [] } }))).toEqual({
-    '[["pod","a"],["zone","eu"]]': 3,
+    '[["pod","a"],["zone","eu"]]': 4,
   });
   await store.close();
 });

@@ -240,6 +240,28 @@ export function gatherTexts(table: usize, offsets: usize, bytes: usize): void {
   store<u32>(offsets + ((<usize>size) << 2), end);
 }
 
+/** Writes where each of the `count` texts with these codes begins, one behind the other, and the last ends. Returns that. */
+export function placeTexts(table: usize, codes: usize, count: u32, offsets: usize): u32 {
+  let end: u32 = 0;
+  for (let i: usize = 0; i < count; i++) {
+    store<u32>(offsets + (i << 2), end);
+    end += textLength(table, load<u32>(codes + (i << 2)));
+  }
+  store<u32>(offsets + ((<usize>count) << 2), end);
+  return end;
+}
+
+/** Writes the `count` texts with these codes one behind the other. */
+export function gatherSomeTexts(table: usize, codes: usize, count: u32, bytes: usize): void {
+  let to = bytes;
+  for (let i: usize = 0; i < count; i++) {
+    const entry = entryOf(table, load<u32>(codes + (i << 2)));
+    const length = load<u32>(entry, 4);
+    copyText(to, load<u32>(entry), length);
+    to += length;
+  }
+}
+
 /**
  * Writes a code for each of `rows` rows, -1 where a row has no value. The row with number r is written at positions[r],
  * or at r where there are no positions.

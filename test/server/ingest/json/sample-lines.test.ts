@@ -1,22 +1,30 @@
-/** The fast reader of metric rows against the general one, row by row with JSON.parse: the batches are equal byte for byte. */
+/**
+ * The reader of metric rows in WebAssembly, whose series are kept from body to body, against JSON.parse row by row into a
+ * batch that keeps its series apart, mostly for one body: the batches are equal byte for byte.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { encodeSampleBatch, type Sample } from "../../../../engine/index.ts";
+import { ActiveSeries, SampleBatchBuilder, SeriesMemory } from "../../../../engine/index.ts";
 import { decodeBody } from "../../../../server/index.ts";
+import { makeAdmissionPolicy } from "../../../../server/ingest/admission.ts";
+import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
 import { readMetricRow } from "../../../../server/ingest/json/metric-row.ts";
+import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
+import { randomOf } from "../../control/random.ts";
 import { makePlainTask } from "../decode-task.ts";
+import { randomRules } from "../naive-rules.ts";
 import { arrivalMs } from "./json-bodies.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const emptySet = (length: number) => new BigInt64Array(new SharedArrayBuffer(length * 8));
 const emptyDay = (day: number) => ({
   day,
-  slots: emptySet(1_024),
+  slots: emptySet(32_768),
   counts: new Int32Array(new SharedArrayBuffer(8)),
 });
-const makeCensus = () => ({
-  seriesMax: 500,
+const makeCensus = (seriesMax: number) => ({
+  seriesMax,
   today: emptyDay(1),
   yesterday: emptyDay(0),
   starts: emptySet(1_024),
@@ -25,6 +33,10 @@ const makeCensus = () => ({
 const times = [
   "1763000000123",
   "1763000000124",
+  "1762991999999",
+  "1762992000000",
+  "1763000003124",
+  "1763078400000",
   "0",
   "007",
   "1.5",
@@ -39,6 +51,12 @@ const values = [
   "-0",
   "-2.5",
   "0.000001",
+  "0.0000001",
+  "4.35",
+  "123456789012.345",
+  "0.1234567890123456",
+  "-98765432109.8765",
+  "00.5",
   "1e300",
   "12345678901234567890",
   '"NaN"',
@@ -49,7 +67,7 @@ const values = [
   "null",
 ];
 const member = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom('"name":"cpu"', '"name":"mem"', '"name":"\\u0063pu"') },
+  { weight: 5, arbitrary: fc.constantFrom('"name":"cpu"', '"name":"requests_total"', '"name":"\\u0063pu"') },
   {
     weight: 3,
     arbitrary: fc.constantFrom(
@@ -64,6 +82,7 @@ const member = fc.oneof(
     weight: 4,
     arbitrary: fc.constantFrom(
       ...['"labels":{"pod":"a"}', '"labels":{"pod":"b","value":5}', '"labels" : {"a":"}\\"","b":["]"]}'],
+      ...['"labels":{"tier":"gold","environment":"own"}', '"service.name":"/k8s/shop/cart"'],
       ...['"pod":"a"', '"n":[1,{"value":2}]', '"nested":{"timestamp":1}'],
     ),
   },
@@ -99,36 +118,133 @@ const body = fc
     }),
   );
 
+const ruleSets = [
+  shareJson([]),
+  ...Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i)))),
+];
+const admission = fc.record({
+  settings: fc.record({
+    acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),
+    acceptFutureMs: fc.constantFrom(undefined, 2_000, 86_400_000_000),
+    clockSkewMs: fc.constantFrom(undefined, 1_000),
+  }),
+  environment: fc.constantFrom(null, "main", "prod"),
+  rules: fc.constantFrom(...ruleSets),
+});
+
+function makeTask(
+  lines: readonly string[],
+  isArray: boolean,
+  seriesMax: number,
+  settings: BodyTask["admission"] | undefined,
+): BodyTask {
+  const text = isArray ? `[${lines.join(",")}]` : lines.join("\n");
+  return {
+    ...makePlainTask(Buffer.from(text)),
+    content: { signal: "metrics", activeSeries: makeCensus(seriesMax) },
+    ...({ format: "json lines", arrivalMs } as const),
+    ...(settings === undefined ? {} : { admission: settings }),
+  };
+}
+
+/** The memory of the expected batches: a new one every few bodies, as making one takes milliseconds. */
+let apart = new SeriesMemory();
+let bodies = 0;
+
+/** Expects the batch of a body to be that of its lines, each parsed by itself. Returns its rows. */
+function checkBody(
+  lines: readonly string[],
+  isArray: boolean,
+  seriesMax: number,
+  settings: BodyTask["admission"] | undefined,
+): number {
+  const task = makeTask(lines, isArray, seriesMax, settings);
+  const census = new ActiveSeries(makeCensus(seriesMax));
+  if (++bodies % 50 === 0) apart = new SeriesMemory();
+  apart.beginBatch();
+  const builder = new SampleBatchBuilder({ ...makeAdmissionPolicy(task), census }, apart);
+  const refused: { line: number; reason: string }[] = [];
+  for (const [i, line] of lines.entries()) {
+    if (line === "") continue;
+    try {
+      for (const sample of readMetricRow(line, BigInt(arrivalMs) * 1_000_000n).samples) {
+        const reason = builder.addSample(sample);
+        if (reason === undefined) continue;
+        refused.push({ line: i + 1, reason });
+        break;
+      }
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      refused.push({ line: i + 1, reason: problem.message });
+    }
+  }
+  const decoded = decodeBody(task);
+  if (!decoded.ok) throw new Error(decoded.message);
+  const expected = builder.finish();
+  expect(decoded.refused).toEqual(refused);
+  expect(decoded.admissionCounts).toEqual(builder.counts);
+  expect(decoded.batch.rows).toBe(expected.rows);
+  expect(Buffer.from(decoded.batch.bytes).equals(Buffer.from(expected.bytes))).toBe(true);
+  return expected.rows;
+}
+
 test(`metric rows, valid or broken, give the same batch as JSON.parse (SVC_SEED=${seed})`, () => {
   let known = 0;
   fc.assert(
     fc.property(body, (lines) => {
-      const samples: Sample[] = [];
-      const refused: { line: number; reason: string }[] = [];
-      for (const [i, line] of lines.entries()) {
-        try {
-          const read = readMetricRow(line, BigInt(arrivalMs) * 1_000_000n);
-          const [bad] = encodeSampleBatch(read.samples, { nowMs: arrivalMs }).refused;
-          samples.push(...read.samples);
-          if (bad !== undefined) refused.push({ line: i + 1, reason: bad.reason });
-        } catch (problem) {
-          if (!(problem instanceof RowProblem)) throw problem;
-          refused.push({ line: i + 1, reason: problem.message });
-        }
-      }
-      const decoded = decodeBody({
-        ...makePlainTask(Buffer.from(lines.join("\n"))),
-        content: { signal: "metrics", activeSeries: makeCensus() },
-        ...{ format: "json lines", arrivalMs },
-      });
-      if (!decoded.ok) throw new Error(decoded.message);
-      const expected = encodeSampleBatch(samples, { nowMs: arrivalMs });
-      known += expected.rows;
-      expect(decoded.refused).toEqual(refused);
-      expect(decoded.batch.rows).toBe(expected.rows);
-      expect(Buffer.from(decoded.batch.bytes).equals(Buffer.from(expected.bytes))).toBe(true);
+      known += checkBody(lines, false, 500, undefined);
     }),
-    { seed, numRuns: 3_000 },
+    { seed, numRuns: 2_000 },
   );
-  expect(known).toBeGreaterThan(3_000);
+  expect(known).toBeGreaterThan(2_000);
 });
+
+test("so do rows under rules, stamps and bounds, and with more series than are taken", () => {
+  fc.assert(
+    fc.property(body, admission, fc.constantFrom(2, 500), (lines, settings, seriesMax) => {
+      checkBody(lines, false, seriesMax, settings);
+    }),
+    { seed, numRuns: 2_000 },
+  );
+});
+
+test("so do elements of an array", () => {
+  fc.assert(
+    fc.property(body, (lines) => {
+      const whole = lines.filter(isJson);
+      if (whole.length > 0) checkBody(whole, true, 500, undefined);
+    }),
+    { seed, numRuns: 500 },
+  );
+});
+
+test("many series on several days give the same batches, one after the other", () => {
+  const random = randomOf(seed);
+  const below = (most: number) => Math.floor(random() * most);
+  for (let run = 0; run < 12; run++) {
+    const [series, days] = [1 + below(1_000), 1 + below(3)];
+    const lines = Array.from({ length: 1 + below(40_000) }, () => {
+      const labels = { pod: `p${below(series)}`, größe: "ü".repeat(below(4)), empty: "" };
+      const timestamp = arrivalMs - below(days) * 86_400_000 - below(5_000);
+      const value = below(4) === 0 ? random() : below(1_000) / 8;
+      return JSON.stringify({
+        timestamp,
+        name: `n${below(3)}`,
+        type: "counter",
+        unit: "s".repeat(below(3)),
+        labels,
+        value,
+      });
+    });
+    checkBody(lines, false, 15_000, undefined);
+  }
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,295 @@
+/** Reads rows of samples from JSON lines. The members of a row that are neither its time nor its value are its alias. */
+import {
+  addSampleRow,
+  addToKey,
+  beginKey,
+  clearSampleRows,
+  directNumber,
+  dropKey,
+  findAlias,
+  hasKey,
+  sampleRows,
+  sampleRowsMax,
+} from "./samplerows.ts";
+import { digitsEnd, findPlainEnd, numberAt, setRowEnd, skipBlank } from "./jsontext.ts";
+import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
+
+/** What reading stopped at. */
+const atEnd: i32 = 0;
+/** A row that the caller has to read. */
+const atUnusualRow: i32 = 1;
+/** A row of a known alias, for the caller to add. */
+const atStagedRow: i32 = 2;
+/** As many rows as were asked for, or as are handed over at a time, have been read. */
+const atRowsMax: i32 = 3;
+/** As `atStagedRow`, but the caller has to read the value, too. */
+const atStagedText: i32 = 4;
+
+const quote: u32 = 0x22;
+const comma: u32 = 0x2c;
+const colon: u32 = 0x3a;
+const backslash: u32 = 0x5c;
+const openingBracket: u32 = 0x5b;
+const closingBracket: u32 = 0x5d;
+const openingBrace: u32 = 0x7b;
+const closingBrace: u32 = 0x7d;
+const newline: u32 = 0x0a;
+const minus: u32 = 0x2d;
+const zero: u32 = 0x30;
+const point: u32 = 0x2e;
+
+/** Decimals of more digits may be printed otherwise than they were sent. */
+const exactDigits: u32 = 15;
+/** Milliseconds of more digits are not exact. */
+const millisDigitsMax: u32 = 15;
+/** A number below 1 with more zeros than this after the point is printed by JavaScript with an exponent, as in 1e-7. */
+const leadingZerosMax: u32 = 5;
+
+/** Bits of the members that are not part of the alias. */
+const seenMillis: u32 = 1;
+const seenValue: u32 = 2;
+const seenNanos: u32 = 4;
+let seen: u32 = 0;
+
+let base: usize = 0;
+let rowFrom: usize = 0;
+let rowTo: usize = 0;
+let next: usize = 0;
+let line: u32 = 0;
+let kind: u32 = 0;
+/** Rows that were read since the last call. */
+let read: u32 = 0;
+
+let alias: i32 = -1;
+let value: f64 = 0;
+let valueFrom: usize = 0;
+let valueTo: usize = 0;
+/** Whether `value` is that of the text. */
+let isValueRead: bool = false;
+
+/** Begins to read rows at `from`; places count from `source`. Aliases are of this kind. */
+export function beginSampleLines(source: usize, from: usize, kindOfAliases: u32): void {
+  base = source;
+  next = from;
+  line = 0;
+  kind = kindOfAliases;
+}
+
+export function sampleRowFrom(): u32 {
+  return <u32>(rowFrom - base);
+}
+export function sampleRowTo(): u32 {
+  return <u32>(rowTo - base);
+}
+export function sampleLine(): u32 {
+  return line;
+}
+/** Rows that the last call read, with the one at which it stopped. */
+export function sampleRowsRead(): u32 {
+  return read;
+}
+/** Of the staged row: its alias, its time and its value, or where the text of its value is. */
+export function stagedAlias(): i32 {
+  return alias;
+}
+export function stagedSeconds(): f64 {
+  return timeSeconds();
+}
+export function stagedNanos(): f64 {
+  return timeNanos();
+}
+export function stagedValue(): f64 {
+  return value;
+}
+export function stagedValueFrom(): u32 {
+  return <u32>(valueFrom - base);
+}
+export function stagedValueTo(): u32 {
+  return <u32>(valueTo - base);
+}
+
+/** Reads the lines up to `to`, at most `most` rows, and hands rows over. Tells what it stopped at; the next call goes on there. */
+export function readSampleLines(to: usize, most: u32): i32 {
+  read = 0;
+  clearSampleRows();
+  while (next < to) {
+    if (read == most || sampleRows() == sampleRowsMax) return atRowsMax;
+    rowFrom = next;
+    rowTo = findLineEnd(next, to);
+    next = rowTo + 1;
+    line++;
+    setRowEnd(rowTo);
+    if (skipBlank(rowFrom) == rowTo) continue;
+    read++;
+    const found = takeRow();
+    if (found != atEnd) return found;
+  }
+  return atEnd;
+}
+
+/** Reads the row at [from, to), and hands it over. Tells what it stopped at. */
+export function readSampleRow(from: usize, to: usize): i32 {
+  clearSampleRows();
+  rowFrom = from;
+  rowTo = to;
+  setRowEnd(rowTo);
+  return takeRow();
+}
+
+function findLineEnd(from: usize, to: usize): usize {
+  const lineEnd = i8x16.splat(<i8>newline);
+  for (let at = from; at < to; at += 16) {
+    const found = i8x16.bitmask(i8x16.eq(v128.load(at), lineEnd));
+    if (found == 0) continue;
+    const end = at + ctz(found);
+    return end < to ? end : to;
+  }
+  return to;
+}
+
+function takeRow(): i32 {
+  seen = 0;
+  beginKey(kind);
+  const end = readMembers(skipBlank(rowFrom));
+  const hasBoth = seen == (seenMillis | seenValue) || seen == (seenNanos | seenValue);
+  if (end == 0 || skipBlank(end) != rowTo || !hasBoth) {
+    dropKey();
+    return atUnusualRow;
+  }
+  alias = hasKey() ? findAlias() : -1;
+  if (alias < 0) return atUnusualRow;
+  if (!isValueRead) return atStagedText;
+  const number = directNumber(alias);
+  if (number == 0 || !addSampleRow(number, timeSeconds(), timeNanos(), value)) return atStagedRow;
+  return atEnd;
+}
+
+/** Reads the members of the row at `at`. Returns the address behind it; 0 where the caller has to read the row. */
+function readMembers(at: usize): usize {
+  if (at >= rowTo || load<u8>(at) != openingBrace) return 0;
+  let member = skipBlank(at + 1);
+  while (member < rowTo) {
+    if (load<u8>(member) != quote) return 0;
+    const keyTo = findPlainEnd(member + 1);
+    if (keyTo == 0) return 0;
+    const colonAt = skipBlank(keyTo + 1);
+    if (colonAt >= rowTo || load<u8>(colonAt) != colon) return 0;
+    const valueAt = skipBlank(colonAt + 1);
+    if (valueAt >= rowTo) return 0;
+    const end = readMember(member, <u32>(keyTo - member - 1), valueAt);
+    if (end == 0) return 0;
+    member = skipBlank(end);
+    if (member >= rowTo) return 0;
+    const byte = load<u8>(member);
+    if (byte == closingBrace) return member + 1;
+    if (byte != comma) return 0;
+    member = skipBlank(member + 1);
+  }
+  return 0;
+}
+
+/** Reads the member whose quoted key of that length begins at `from` and whose value is at `at`. Returns the address behind it, or 0. */
+function readMember(from: usize, length: u32, at: usize): usize {
+  const name = load<u64>(from, 1);
+  // The names, eight letters a word.
+  if (length == 5 && (name & 0xff_ffff_ffff) == 0x65_756c_6176) return readValue(at);
+  if (length == 9 && name == 0x6d61_7473_656d_6974 && load<u8>(from, 9) == 0x70) return readMillis(at);
+  if (length == 12 && name == 0x7869_6e55_656d_6974 && load<u32>(from, 9) == 0x6f6e_614e)
+    return isFirst(seenNanos) ? readNanos(at) : 0;
+  const end = skipValue(at);
+  if (end != 0) addToKey(from, <u32>(end - from), comma);
+  return end;
+}
+
+@inline
+function isFirst(member: u32): bool {
+  if ((seen & member) != 0) return false;
+  seen |= member;
+  return true;
+}
+
+/** Reads milliseconds since the epoch. */
+function readMillis(at: usize): usize {
+  if (!isFirst(seenMillis)) return 0;
+  const end = digitsEnd(at);
+  const count = <u32>(end - at);
+  if (count == 0 || count > millisDigitsMax || (load<u8>(at) == zero && count > 1)) return 0;
+  const ms = numberAt(at, end);
+  const whole = Math.floor(ms / 1000);
+  setTime(whole, (ms - whole * 1000) * 1e6);
+  return end;
+}
+
+/** Reads a number of digits and a point, or leaves it to the caller where JavaScript might print it otherwise. */
+function readValue(at: usize): usize {
+  if (!isFirst(seenValue)) return 0;
+  const isNegative = load<u8>(at) == minus;
+  const from = isNegative ? at + 1 : at;
+  const pointAt = digitsEnd(from);
+  let end = pointAt;
+  while (end < rowTo && (load<u8>(end) - zero < 10 || load<u8>(end) == point)) end++;
+  valueFrom = at;
+  valueTo = end;
+  const fractionTo = pointAt < end ? digitsEnd(pointAt + 1) : pointAt;
+  isValueRead = fractionTo == end && isPrinted(from, pointAt, end, isNegative);
+  if (!isValueRead) return end > at ? end : 0;
+  const decimals = pointAt < end ? <u32>(end - pointAt - 1) : 0;
+  const digits = decimals == 0 ? numberAt(from, end) : numberAt(from, pointAt) * powerOfTen(decimals) + numberAt(pointAt + 1, end);
+  const magnitude = digits / powerOfTen(decimals);
+  value = isNegative ? -magnitude : magnitude;
+  return end;
+}
+
+/** Whether the decimal at [from, end), with its point at `pointAt` or without one, is as JavaScript prints it. */
+@inline
+function isPrinted(from: usize, pointAt: usize, end: usize, isNegative: bool): bool {
+  const hasPoint = pointAt < end;
+  const digits = <u32>(end - from) - (hasPoint ? 1 : 0);
+  if (pointAt == from || digits > exactDigits) return false;
+  const isZero = load<u8>(from) == zero;
+  if (isZero && pointAt - from > 1) return false;
+  if (!hasPoint) return !isZero || !isNegative;
+  if (pointAt + 1 == end || load<u8>(end - 1) == zero) return false;
+  let at = pointAt + 1;
+  while (load<u8>(at) == zero) at++;
+  return !isZero || <u32>(at - pointAt - 1) <= leadingZerosMax;
+}
+
+/** Exact for the powers that are asked for: up to fifteen. */
+@inline
+function powerOfTen(exponent: u32): f64 {
+  let power: f64 = 1;
+  for (let i: u32 = 0; i < exponent; i++) power *= 10;
+  return power;
+}
+
+/** The address behind the value at `at`, which is not checked: a row like it was parsed before. 0 where it has no end. */
+function skipValue(at: usize): usize {
+  if (load<u8>(at) == quote) return skipString(at + 1);
+  let depth: u32 = 0;
+  for (let place = at; place < rowTo; place++) {
+    const byte = load<u8>(place);
+    if (byte == quote) {
+      const end = skipString(place + 1);
+      if (end == 0) return 0;
+      place = end - 1;
+    } else if (byte == openingBrace || byte == openingBracket) depth++;
+    else if (byte == closingBrace || byte == closingBracket) {
+      if (depth == 0) return place;
+      if (--depth == 0) return place + 1;
+    } else if (byte == comma && depth == 0) return place;
+  }
+  return 0;
+}
+
+/** The address behind the closing quote of the string whose text begins at `from`; 0 without one. */
+function skipString(from: usize): usize {
+  const end = findPlainEnd(from);
+  if (end != 0) return end + 1;
+  for (let at = from; at < rowTo; at++) {
+    const byte = load<u8>(at);
+    if (byte == backslash) at++;
+    else if (byte == quote) return at + 1;
+  }
+  return 0;
+}
