@@ -11,6 +11,7 @@ export { PlainColumns } from "./batch/plain-columns.ts";
 export { RowRanges } from "./batch/row-ranges.ts";
 export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";
 export type { SampleStop } from "./batch/sample-rows.ts";
+export type { SeriesAliases } from "./batch/series-aliases.ts";
 export { SeriesMemory } from "./batch/series-memory.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";

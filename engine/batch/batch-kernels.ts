@@ -69,6 +69,10 @@ export interface SampleKernels {
   gatherSomeTexts(table: number, codes: number, count: number, bytes: number): void;
   beginAliases(): void;
   setWindow(from: number, to: number, day: number): void;
+  beginKey(kind: number): void;
+  addToKey(at: number, length: number, separator: number): void;
+  addNumberToKey(number: number): void;
+  findAlias(): number;
   dropKey(): void;
   noteAlias(): number;
   setDirect(alias: number, number: number): void;

@@ -18,13 +18,13 @@ import type { RefusedRow } from "../model/row.ts";
 import { type Sample, startLeadNs } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
-import { hash64Words } from "../vector/xxhash.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { BatchSeries } from "./batch-series.ts";
 import { SampleRows } from "./sample-rows.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 import { SeriesAdmission } from "./series-admission.ts";
+import { SeriesAliases } from "./series-aliases.ts";
 import { type SeriesDeclaration, SeriesMemory } from "./series-memory.ts";
 import { SeriesRanges } from "./series-ranges.ts";
 
@@ -32,6 +32,18 @@ import { SeriesRanges } from "./series-ranges.ts";
 export interface SampleBatchOptions extends AdmissionPolicy {
   /** The store's active series. Without it the cap on active series is not applied. */
   census?: ActiveSeries | undefined;
+}
+
+/** Whole seconds since the epoch, and nanoseconds of the second. */
+interface Instant {
+  seconds: number;
+  nanos: number;
+}
+
+/** A series by its number in the memory, and in the batch. */
+interface NumberedSeries {
+  series: number;
+  number: number;
 }
 
 /**
@@ -63,9 +75,8 @@ export class SampleBatchBuilder {
   /** The day of the newest sample: the next sample is most likely of the same day. */
   #newest: { day: number; samples: SampleColumns } | undefined;
   #rows = 0;
-  /** Hashes of the starts of counters that samples name, and the bytes of the start that is hashed. */
+  /** Hashes of the starts of counters that samples name. */
   readonly #starts = new Set<bigint>();
-  readonly #startBytes = Buffer.alloc(8);
 
   /** `memory`: where series are kept; that of the thread by default. */
   constructor({ census, ...policy }: SampleBatchOptions, memory = SeriesMemory.take()) {
@@ -99,6 +110,11 @@ export class SampleBatchBuilder {
     );
   }
 
+  /** The names of series in a body of a wire format. `noteAlias` notes what the present name stands for. */
+  readAliases(format: string, body: Uint8Array): SeriesAliases {
+    return new SeriesAliases(this.#memory, body, `${format} ${this.#stampsJson}`);
+  }
+
   /** Takes the rows that the kernels handed over. */
   takeRows(): void {
     const { kernels, memory } = this.#memory;
@@ -115,12 +131,22 @@ export class SampleBatchBuilder {
     if (this.#last.series >= 0) this.#memory.noteAlias({ ...this.#last });
   }
 
-  /** As `add`, for a sample of the series that an alias names. */
-  addByAlias(alias: number, seconds: number, nanos: number, value: number): string | undefined {
+  /** As `add`, for a sample of the series that an alias names. `start` is when its counter began, where that is known. */
+  addByAlias(
+    alias: number,
+    seconds: number,
+    nanos: number,
+    value: number,
+    start?: Instant,
+  ): string | undefined {
     const declaration = this.#memory.declarationOf(alias);
-    const number = this.#admit(declaration.series);
+    const { series, type } = declaration;
+    const number = this.#admit(series);
     if (number >= 0) this.#series.declareBy(alias, number, declaration);
-    return this.add(number, seconds, nanos, value);
+    const refusal = this.add(number, seconds, nanos, value);
+    const isCounted = type === "counter" && number >= 0 && refusal === undefined && !Number.isNaN(value);
+    if (start !== undefined && isCounted) this.#addStart({ series, number }, start, { seconds, nanos });
+    return refusal;
   }
 
   /**
@@ -172,11 +198,11 @@ export class SampleBatchBuilder {
     }
     const number = this.#addSeries(series, scratch.source);
     if (timeNs < 0n) return this.add(number, -1, 0, value);
-    const day = dayOf(timeNs);
-    const ns = timeInDay(timeNs, day);
-    const refusal = this.add(number, day * daySeconds + Math.floor(ns / 1e9), ns % 1e9, value);
+    const time = toInstant(timeNs);
+    const refusal = this.add(number, time.seconds, time.nanos, value);
     const isCounted = type === "counter" && number >= 0 && refusal === undefined && !Number.isNaN(value);
-    if (startNs !== undefined && isCounted) this.#addStart(number, startNs, timeNs - startNs);
+    if (startNs !== undefined && startNs > 0n && isCounted)
+      this.#addStart({ series: this.#last.series, number }, toInstant(startNs), time);
     return refusal;
   }
 
@@ -203,27 +229,23 @@ export class SampleBatchBuilder {
 
   /**
    * Adds the zero with which a counter began, unless it is stored already, or so old that the sample has no increase
-   * since then. Must follow the call of `#addSeries` for the series. The zero counts as no row: nobody sent it.
+   * since then. The zero counts as no row: nobody sent it.
    */
-  #addStart(series: number, startNs: bigint, ageNs: bigint): void {
-    if (startNs <= 0n || ageNs < 0n || ageNs >= increaseAgeNsMax) return;
-    const start = this.#hashStart(startNs);
-    if (this.#starts.has(start) || this.#census?.starts.has(start) === true) return;
-    this.#starts.add(start);
+  #addStart({ series, number }: NumberedSeries, start: Instant, time: Instant): void {
+    const ageNs = (time.seconds - start.seconds) * 1e9 + time.nanos - start.nanos;
+    const hasBegun = start.seconds > 0 || start.nanos > 0;
+    if (!hasBegun || ageNs < 0 || ageNs >= increaseAgeNsMax) return;
+    const hash = this.#memory.hashWithNumber(series, start.nanos, start.seconds);
+    const member = toMember(hash.high, hash.low);
+    if (this.#starts.has(member) || this.#census?.starts.has(member) === true) return;
+    this.#starts.add(member);
     // The first sample of a counter that began at some time before: it stands for the zero.
-    if (ageNs === 0n) return;
-    const zeroNs = startNs - BigInt(startLeadNs);
-    const day = dayOf(zeroNs);
-    this.#samplesOfDay(day).push(series, timeInDay(zeroNs, day), 0);
-  }
-
-  /** A hash of the series that was added last and a start of it. */
-  #hashStart(startNs: bigint): bigint {
-    const identity = this.#identity;
-    this.#startBytes.writeBigInt64LE(startNs);
-    identity.push(this.#startBytes, 0, 8);
-    const { high, low } = hash64Words(identity.source.bytes, 0, identity.length);
-    return toMember(high, low);
+    if (ageNs === 0) return;
+    const isBefore = start.nanos < startLeadNs;
+    const seconds = isBefore ? start.seconds - 1 : start.seconds;
+    const nanos = start.nanos - startLeadNs + (isBefore ? 1e9 : 0);
+    const day = Math.floor(seconds / daySeconds);
+    this.#samplesOfDay(day).push(number, (seconds - day * daySeconds) * 1e9 + nanos, 0);
   }
 
   #addSeries(sent: SeriesRanges, sentSource: ByteSource): number {
@@ -314,6 +336,13 @@ export class SampleBatchBuilder {
     this.#setWindow(day);
     return samples;
   }
+}
+
+/** The instant of so many nanoseconds since the epoch, 0 or more. */
+function toInstant(timeNs: bigint): Instant {
+  const day = dayOf(timeNs);
+  const ns = timeInDay(timeNs, day);
+  return { seconds: day * daySeconds + Math.floor(ns / 1e9), nanos: ns % 1e9 };
 }
 
 /** Encodes samples as one batch. Samples that cannot be stored are refused with a reason, the others are taken. */

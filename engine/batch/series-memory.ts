@@ -29,6 +29,7 @@ export class SeriesMemory {
   batch = 0;
   readonly #identities: number;
   readonly #units: number;
+  readonly #names: number;
   readonly #bytes = new Room(this.memory);
   readonly #body = new Room(this.memory);
   readonly #offsets = new Room(this.memory);
@@ -52,6 +53,7 @@ export class SeriesMemory {
     kernels.beginAliases();
     this.#identities = kernels.newColumn();
     this.#units = kernels.newColumn();
+    this.#names = kernels.newColumn();
   }
 
   /** The memory that the next batch of this thread takes. */
@@ -116,6 +118,20 @@ export class SeriesMemory {
     const { kernels } = this;
     const at = kernels.textAt(this.#identities, series);
     return this.memory.uint8(at, kernels.textLength(this.#identities, series));
+  }
+
+  /** The hash of a series and a number of 64 bits, as the halves of a fingerprint. */
+  hashWithNumber(series: number, low: number, high: number): { low: number; high: number } {
+    const { kernels } = this;
+    const length = kernels.textLength(this.#identities, series);
+    const [room, out] = [this.#bytes.reserve(length + 8), this.#fingerprint.byteOffset];
+    kernels.fingerprintWithNumber(kernels.textAt(this.#identities, series), length, low, high, room, out);
+    return { low: this.#fingerprint[0]!, high: this.#fingerprint[1]! };
+  }
+
+  /** The number of the text at an address, given now where it has none: equal texts have equal numbers. */
+  numberText(at: number, length: number): number {
+    return this.kernels.internText(this.#names, at, length);
   }
 
   /** The number that the series has in the present batch; -1 where it has none yet. */

@@ -7,6 +7,14 @@ import type { TextVector } from "../vector/text.ts";
 export interface FingerprintKernels {
   fingerprintTexts(offsets: number, bytes: number, count: number, out: number): void;
   fingerprintText(at: number, length: number, out: number): void;
+  fingerprintWithNumber(
+    at: number,
+    length: number,
+    low: number,
+    high: number,
+    room: number,
+    out: number,
+  ): void;
 }
 
 /** The memory is kept for other work unless the texts made it grow beyond this. */

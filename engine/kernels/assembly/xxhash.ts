@@ -18,6 +18,14 @@ export function fingerprintTexts(offsets: usize, bytes: usize, count: u32, out: 
   }
 }
 
+/** Writes the hash of a text and the eight bytes of a number behind it to `out`. Puts both together at `room`. */
+export function fingerprintWithNumber(at: usize, length: u32, low: u32, high: u32, room: usize, out: usize): void {
+  memory.copy(room, at, length);
+  store<u32>(room + length, low);
+  store<u32>(room + length, high, 4);
+  store<u64>(out, hash64(room, length + 8));
+}
+
 /** Writes the hash of one text to `out`. */
 export function fingerprintText(at: usize, length: u32, out: usize): void {
   store<u64>(out, hash64(at, length));

@@ -6,7 +6,7 @@ import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
-import type { WrittenCounts } from "./decode.ts";
+import type { WrittenCounts } from "./series-samples.ts";
 
 const version2Proto = "io.prometheus.write.v2.Request";
 const protos: readonly string[] = ["prometheus.WriteRequest", version2Proto];

@@ -31,12 +31,18 @@ message TimeSeries {
 }
 message Metadata { int32 type = 1; uint32 unit_ref = 4; }`;
 
-function parseMessage(text: string, name: string): protobuf.Type {
-  return protobuf.parse(`syntax = "proto3";${histogram}${text}`).root.lookupType(name);
+function parseMessages(text: string): protobuf.Root {
+  return protobuf.parse(`syntax = "proto3";${histogram}${text}`).root;
 }
 
-export const writeRequest1 = parseMessage(version1, "WriteRequest");
-export const writeRequest2 = parseMessage(version2, "Request");
+const messages1 = parseMessages(version1);
+const messages2 = parseMessages(version2);
+export const writeRequest1 = messages1.lookupType("WriteRequest");
+export const writeRequest2 = messages2.lookupType("Request");
+/** The messages of a request that are decoded by themselves. */
+export const series1 = messages1.lookupType("TimeSeries");
+export const metadata1 = messages1.lookupType("MetricMetadata");
+export const series2 = messages2.lookupType("TimeSeries");
 
 /** A 64-bit integer of protobufjs. */
 export interface Long {
@@ -75,23 +81,23 @@ export interface WireSpan {
   length: number;
 }
 
-export interface WriteRequest1 {
-  timeseries: {
-    labels: { name: string; value: string }[];
-    samples: WireSample[];
-    histograms: WireHistogram[];
-  }[];
-  metadata: { type: number; metricFamilyName: string; unit: string }[];
+export interface Series1 {
+  labels: { name: string; value: string }[];
+  samples: WireSample[];
+  histograms: WireHistogram[];
 }
 
-export interface WriteRequest2 {
-  symbols: string[];
-  timeseries: {
-    labelsRefs: number[];
-    samples: WireSample[];
-    histograms: WireHistogram[];
-    metadata: { type: number; unitRef: number } | null;
-    /** As of an earlier draft, instead of the start of each sample. */
-    createdTimestamp: Long;
-  }[];
+export interface Metadata1 {
+  type: number;
+  metricFamilyName: string;
+  unit: string;
+}
+
+export interface Series2 {
+  labelsRefs: number[];
+  samples: WireSample[];
+  histograms: WireHistogram[];
+  metadata: { type: number; unitRef: number } | null;
+  /** As of an earlier draft, instead of the start of each sample. */
+  createdTimestamp: Long;
 }

@@ -75,6 +75,14 @@ export function addToKey(at: usize, length: u32, separator: u32): void {
   keyTo = to;
 }
 
+/** Adds a number to the key. */
+export function addNumberToKey(number: u32): void {
+  const to = keyTo + 4;
+  if (to + 16 > keyMax) growKey(to + 16);
+  store<u32>(key + keyTo, number);
+  keyTo = to;
+}
+
 function growKey(least: u32): void {
   const used = keyMax;
   while (keyMax < least) keyMax <<= 1;

@@ -4,32 +4,16 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ActiveSeries, SampleBatchBuilder, SeriesMemory } from "../../../../engine/index.ts";
 import { decodeBody } from "../../../../server/index.ts";
-import { makeAdmissionPolicy } from "../../../../server/ingest/admission.ts";
 import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
 import { readMetricRow } from "../../../../server/ingest/json/metric-row.ts";
 import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
 import { randomOf } from "../../control/random.ts";
-import { makePlainTask } from "../decode-task.ts";
+import { arrivalMs, makeBuilderApart, makeSampleTask } from "../metrics/kept-series.ts";
 import { randomRules } from "../naive-rules.ts";
-import { arrivalMs } from "./json-bodies.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const emptySet = (length: number) => new BigInt64Array(new SharedArrayBuffer(length * 8));
-const emptyDay = (day: number) => ({
-  day,
-  slots: emptySet(32_768),
-  counts: new Int32Array(new SharedArrayBuffer(8)),
-});
-const makeCensus = (seriesMax: number) => ({
-  seriesMax,
-  today: emptyDay(1),
-  yesterday: emptyDay(0),
-  starts: emptySet(1_024),
-});
-
 const times = [
   "1763000000123",
   "1763000000124",
@@ -132,25 +116,6 @@ const admission = fc.record({
   rules: fc.constantFrom(...ruleSets),
 });
 
-function makeTask(
-  lines: readonly string[],
-  isArray: boolean,
-  seriesMax: number,
-  settings: BodyTask["admission"] | undefined,
-): BodyTask {
-  const text = isArray ? `[${lines.join(",")}]` : lines.join("\n");
-  return {
-    ...makePlainTask(Buffer.from(text)),
-    content: { signal: "metrics", activeSeries: makeCensus(seriesMax) },
-    ...({ format: "json lines", arrivalMs } as const),
-    ...(settings === undefined ? {} : { admission: settings }),
-  };
-}
-
-/** The memory of the expected batches: a new one every few bodies, as making one takes milliseconds. */
-let apart = new SeriesMemory();
-let bodies = 0;
-
 /** Expects the batch of a body to be that of its lines, each parsed by itself. Returns its rows. */
 function checkBody(
   lines: readonly string[],
@@ -158,11 +123,10 @@ function checkBody(
   seriesMax: number,
   settings: BodyTask["admission"] | undefined,
 ): number {
-  const task = makeTask(lines, isArray, seriesMax, settings);
-  const census = new ActiveSeries(makeCensus(seriesMax));
-  if (++bodies % 50 === 0) apart = new SeriesMemory();
-  apart.beginBatch();
-  const builder = new SampleBatchBuilder({ ...makeAdmissionPolicy(task), census }, apart);
+  const text = isArray ? `[${lines.join(",")}]` : lines.join("\n");
+  const more = settings === undefined ? {} : { admission: settings };
+  const task = makeSampleTask({ format: "json lines", body: Buffer.from(text), seriesMax, more });
+  const builder = makeBuilderApart(task, seriesMax);
   const refused: { line: number; reason: string }[] = [];
   for (const [i, line] of lines.entries()) {
     if (line === "") continue;
