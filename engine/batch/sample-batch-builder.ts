@@ -126,7 +126,15 @@ export class SampleBatchBuilder {
     this.#rows += rows;
   }
 
-  /** Notes that the kernels' present key, if there is one, is an alias of the series whose sample was added last. */
+  /** Forgets which series the sample had that was added last. */
+  forgetSeries(): void {
+    this.#last.series = -1;
+  }
+
+  /**
+   * Notes that the kernels' present key, if there is one, is an alias of the series whose sample was added last, stored or
+   * not.
+   */
   noteAlias(): void {
     if (this.#last.series >= 0) this.#memory.noteAlias({ ...this.#last });
   }

@@ -128,6 +128,15 @@ function resourceAttributes(
   return attributes;
 }
 
+/** The attributes of a resource and a scope in their JSON form, for all records of the scope. Throws RowProblem. */
+export function readBase(resource: JsonFields, scope: JsonFields): Attributes {
+  const base = resourceAttributes(resource, noNames, "resource");
+  addScope(base, scope, "scope");
+  return base;
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
 function addScope(base: Attributes, scope: JsonFields | undefined, path: string): void {
   const name = stringOf(scope?.name, `${path}.name`);
   const version = stringOf(scope?.version, `${path}.version`);

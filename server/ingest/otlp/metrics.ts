@@ -1,32 +1,19 @@
-/**
- * Decodes OTLP bodies of metrics into samples. Protobuf is converted to the JSON form first: points are few compared
- * with logs and spans.
- */
+/** Decodes OTLP bodies of metrics into samples, from protobuf and from JSON. */
 
-import type { JsonFields } from "../json/json-row.ts";
-import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { forEachRecord, parseBody } from "./json-body.ts";
 import { addMetric } from "./metric-points.ts";
-import { otlp } from "./schema.ts";
+import { WireMetrics } from "./wire-metrics.ts";
 
 const names = { resources: "resourceMetrics", scopes: "scopeMetrics", records: "metrics" };
 const noNames: ReadonlySet<string> = new Set();
-const request = otlp.lookupType("MetricsRequest");
 
 export function readMetricsJson(body: Buffer, sink: SampleSink): void {
-  readMetrics(parseBody(body), sink);
+  forEachRecord(parseBody(body), { names, reservedNames: noNames, sink }, (metric, base) => {
+    sink.refuseOnProblem(() => addMetric(sink, metric, base));
+  });
 }
 
 export function readMetricsProtobuf(body: Buffer, sink: SampleSink): void {
-  const decoded = decodeOrRefuse(() =>
-    request.toObject(request.decode(body), { longs: String, bytes: String }),
-  );
-  readMetrics(decoded, sink);
-}
-
-function readMetrics(json: JsonFields, sink: SampleSink): void {
-  forEachRecord(json, { names, reservedNames: noNames, sink }, (metric, base) => {
-    sink.refuseOnProblem(() => addMetric(sink, metric, base));
-  });
+  new WireMetrics(body, sink).read();
 }

@@ -71,8 +71,9 @@ export class WriteBody1 {
       const alias = this.#aliases.find();
       if (alias >= 0) this.#samples.addTo(alias, 0);
       else {
+        this.#sink.builder.forgetSeries();
         this.#addDecoded(from, to, familyOf);
-        if (this.#samples.count > 0) this.#sink.builder.noteAlias();
+        this.#sink.builder.noteAlias();
       }
     });
   }

@@ -62,8 +62,9 @@ export class WriteBody2 {
       this.#written.samples += this.#samples.addTo(alias, this.#createdMs);
       return;
     }
+    this.#sink.builder.forgetSeries();
     this.#addDecoded(from, to);
-    if (this.#samples.count > 0) this.#sink.builder.noteAlias();
+    this.#sink.builder.noteAlias();
   }
 
   /** Puts the alias of the series at [from, to) together, and finds its samples. Returns false where protobufjs has to read it. */

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import type { MetricType, Sample } from "../../../../engine/index.ts";
 import { Families } from "../../../../server/ingest/prometheus/families.ts";
 import { checkSamples } from "./kept-series.ts";
+import { field } from "./wire-field.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const nowMs = 1_763_000_000_000;
@@ -55,12 +56,6 @@ const metadata = fc.array(
   }),
   { maxLength: 2 },
 );
-
-/** The bytes of a field with a length. */
-function field(number: number, bytes: Uint8Array | string): Buffer {
-  const writer = protobuf.Writer.create().uint32(number * 8 + 2);
-  return Buffer.from((typeof bytes === "string" ? writer.string(bytes) : writer.bytes(bytes)).finish());
-}
 
 function sampleBytes({ value, timestamp, startTimestamp }: Sent[number]["samples"][number]): Buffer {
   const writer = protobuf.Writer.create().uint32(0x09).double(value);
