@@ -244,8 +244,9 @@ export class SampleBatchBuilder {
     const hasBegun = start.seconds > 0 || start.nanos > 0;
     if (!hasBegun || ageNs < 0 || ageNs >= increaseAgeNsMax) return;
     const hash = this.#memory.hashWithNumber(series, start.nanos, start.seconds);
+    if (this.#census?.starts.has(hash.high, hash.low) === true) return;
     const member = toMember(hash.high, hash.low);
-    if (this.#starts.has(member) || this.#census?.starts.has(member) === true) return;
+    if (this.#starts.has(member)) return;
     this.#starts.add(member);
     // The first sample of a counter that began at some time before: it stands for the zero.
     if (ageNs === 0) return;

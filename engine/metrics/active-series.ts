@@ -5,7 +5,7 @@
  */
 
 import { KnownStarts } from "./known-starts.ts";
-import { addMember, hasMember, makeSharedSet, toMember } from "./shared-set.ts";
+import { addMember, hasMember, hasWords, makeSharedSet, toMember, wordsOf } from "./shared-set.ts";
 
 /** The shared tables, as they are passed to threads. */
 export interface ActiveSeriesTables {
@@ -31,11 +31,13 @@ const dayMs = 86_400_000;
 /** Access to the tables on any thread. */
 export class ActiveSeries {
   readonly #tables: ActiveSeriesTables;
+  readonly #todayWords: Uint32Array;
   /** The starts of counters that are stored. */
   readonly starts: KnownStarts;
 
   constructor(tables: ActiveSeriesTables) {
     this.#tables = tables;
+    this.#todayWords = wordsOf(tables.today.slots);
     this.starts = new KnownStarts(tables.starts);
   }
 
@@ -43,6 +45,7 @@ export class ActiveSeries {
    * Notes a series as active, by the halves of its fingerprint. Returns why it is refused, where the cap is reached.
    */
   admit(high: number, low: number): string | undefined {
+    if (hasWords(this.#todayWords, high, low)) return undefined;
     const { today, yesterday, seriesMax } = this.#tables;
     const fingerprint = toMember(high, low);
     if (hasMember(today.slots, fingerprint)) return undefined;

@@ -5,23 +5,26 @@
  */
 
 import { knownStartsMax } from "../limits.ts";
-import { addMember, hasMember, makeSharedSet } from "./shared-set.ts";
+import { addMember, hasWords, makeSharedSet, wordsOf } from "./shared-set.ts";
 
 export class KnownStarts {
   readonly #slots: BigInt64Array;
+  readonly #words: Uint32Array;
   /** Starts that this instance noted; there is one instance that notes. */
   #count = 0;
 
   constructor(slots: BigInt64Array) {
     this.#slots = slots;
+    this.#words = wordsOf(slots);
   }
 
   static makeTable(): BigInt64Array {
     return makeSharedSet(knownStartsMax);
   }
 
-  has(start: bigint): boolean {
-    return hasMember(this.#slots, start);
+  /** Whether the start with these halves of a hash is known. */
+  has(high: number, low: number): boolean {
+    return hasWords(this.#words, high, low);
   }
 
   /** Forgets all where there is no room for more: a start that is stored once more changes nothing. */

@@ -58,7 +58,7 @@ function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWrit
   const hasOverflow = view.overflow.kind !== "absent";
   return (series) => {
     writer.clear();
-    pushBytes(writer, columnBytes(names, series));
+    pushText(writer, names, series);
     if (hasOverflow) {
       const pairs = chunk
         .labels(series)
@@ -70,7 +70,7 @@ function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWrit
     for (const { key, column } of columns) {
       if (!hasValue(column, series)) continue;
       pushBytes(writer, key);
-      pushBytes(writer, columnBytes(column, series));
+      pushText(writer, column, series);
     }
     return writer;
   };
@@ -86,4 +86,16 @@ function sortLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }
 
 function pushBytes(writer: IdentityWriter, bytes: Uint8Array): void {
   writer.push(bytes, 0, bytes.byteLength);
+}
+
+/** Writes the text of a series in a column that has one. */
+function pushText(writer: IdentityWriter, column: Column, series: number): void {
+  if (column.kind !== "dictionary" || !hasValue(column, series)) {
+    pushBytes(writer, columnBytes(column, series));
+    return;
+  }
+  // Most columns are dictionaries, and a view of each text would cost more than copying it.
+  const { offsets, bytes } = column.values;
+  const code = column.codes[series]!;
+  writer.push(bytes, offsets[code]!, offsets[code + 1]!);
 }

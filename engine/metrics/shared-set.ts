@@ -24,6 +24,28 @@ export function hasMember(slots: BigInt64Array, member: bigint): boolean {
   }
 }
 
+/**
+ * Whether a set surely has the member with these halves, by the words of its slots: without a BigInt. A member that another
+ * thread is adding may not be found yet.
+ */
+export function hasWords(words: Uint32Array, high: number, low: number): boolean {
+  // See `toMember`.
+  const lower = high === 0 && low === 0 ? 1 : low;
+  const upper = high >>> 0;
+  const mask = words.length - 1;
+  for (let at = (lower * 2) & mask; ; at = (at + 2) & mask) {
+    const foundLow = words[at]!;
+    const foundHigh = words[at + 1]!;
+    if (foundLow === lower && foundHigh === upper) return true;
+    if (foundLow === 0 && foundHigh === 0) return false;
+  }
+}
+
+/** The words of a set's slots: low and high halves. */
+export function wordsOf({ buffer, byteOffset, length }: BigInt64Array): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, length * 2);
+}
+
 /** Adds a member; returns false where it was there already. */
 export function addMember(slots: BigInt64Array, member: bigint): boolean {
   const mask = slots.length - 1;

@@ -207,9 +207,11 @@ describe("increases of counters that name their begin", () => {
   test("more starts than are remembered make it forget those before, and they may be stored again", () => {
     const known = new KnownStarts(KnownStarts.makeTable());
     known.note(BigInt64Array.from({ length: knownStartsMax }, (_, i) => BigInt(i + 1)));
-    expect([known.has(1n), known.has(BigInt(knownStartsMax)), known.has(-1n)]).toEqual([true, true, false]);
-    known.note(BigInt64Array.of(1n));
-    expect([known.has(1n), known.has(2n)]).toEqual([true, false]);
+    const all = 2 ** 32 - 1;
+    expect([known.has(0, 1), known.has(0, knownStartsMax), known.has(all, all)]).toEqual([true, true, false]);
+    known.note(BigInt64Array.of(1n, -1n, 5n << 32n));
+    expect([known.has(0, 1), known.has(all, all), known.has(5, 0)]).toEqual([true, true, true]);
+    expect([known.has(0, 2), known.has(0, 5)]).toEqual([false, false]);
   });
 
   test("samples that name no start, or one that says nothing, are stored as ever", () => {
