@@ -42,7 +42,8 @@ async function measure(options: BenchOptions, show: ShowProgress): Promise<Repor
   const has = (part: BenchOptions["parts"][number]): boolean => options.parts.includes(part);
   if (has("queries")) {
     for (const name of options.sets) {
-      const dataset = await prepareSet(options, name, options.rows, show);
+      const rows = name === "wide" ? Math.ceil(options.rows / 4) : options.rows;
+      const dataset = await prepareSet(options, name, rows, show);
       report.sets.push({ ...toSetHead(dataset), systems: await measureQueries(options, dataset, show) });
     }
   }

@@ -12,7 +12,7 @@ const partNames = ["queries", "signals", "size", "ingest", "mixed", "concurrency
 type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
-  /** Rows of each data set; sets of samples have half as many. */
+  /** Rows of each data set; sets of samples have half as many, the wide one a quarter. */
   rows: number;
   peers: PeerName[];
   sets: LogSetName[];
@@ -38,7 +38,7 @@ export interface BenchOptions {
 
 export const usage = `Usage: npm run bench -- [--rows N] [--peers LIST] [--only LIST] [--sets LIST] [--rounds N]
                         [--json FILE] [--against FILE] [--data DIR] [--train-ticket FILE] [--check] [--profile]
-  --rows N             rows of each data set (2,000,000); half as many samples of metrics
+  --rows N             rows of each data set (2,000,000); half as many samples of metrics, a quarter of wide ones
   --peers LIST         ${peerNames.join(",")}, or none; all by default
   --only LIST          parts: ${partNames.join(", ")};
                        or kinds of query: ${logKinds.join(", ")};

@@ -2,7 +2,7 @@
 import { type BenchQuestion, type QuestionKind, questionKinds } from "./question.ts";
 
 /** Sets of logs. `train-ticket` exists only where its file is at hand. */
-export const logSetNames = ["system", "company", "train-ticket"] as const;
+export const logSetNames = ["system", "company", "wide", "train-ticket"] as const;
 export type LogSetName = (typeof logSetNames)[number];
 
 /** Sets of spans and of samples of metrics. */
@@ -25,6 +25,11 @@ export interface BenchDataset {
   endMs: number;
   /** Distinct values of each attribute: what the careful owner of a peer would choose its column types by. */
   attributes: Record<string, number>;
+  /**
+   * The object among the attributes whose members a peer keeps in one map, where the attributes are sent nested: its
+   * keys differ from row to row. All other attributes have a column each.
+   */
+  mapAttribute?: string;
   /** By kind, in the order in which every system is asked. Kinds of other signals have none. */
   questions: Record<QuestionKind, BenchQuestion[]>;
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { finished } from "node:stream/promises";
-import { generateBatches } from "../../fixtures/logs.ts";
+import { generateBatches, type Profile } from "../../fixtures/logs.ts";
 import { NeedleSurvey } from "../../fixtures/needles.ts";
 import { type GeneratedRow, toJsonLine } from "../../fixtures/row.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -29,6 +29,7 @@ export async function makeLogSet(
     startMs: survey.startMs,
     endMs: survey.endMs,
     attributes: survey.cardinality.counts(),
+    ...(options.name === "wide" ? { mapAttribute: "data" } : {}),
   };
   return { facts, questions: await chooseQuestions(facts, survey.needles, show) };
 }
@@ -45,7 +46,7 @@ async function writeRows(
   const batches =
     name === "train-ticket"
       ? readTrainTicketRows(trainTicketFile!, rows, batchRows)
-      : generateBatches({ profile: name === "company" ? "company" : "system", seed, rows }, batchRows);
+      : generateBatches({ profile: name as Profile, seed, rows }, batchRows);
   for await (const batch of batches) {
     for (const row of batch) survey.add(row);
     lines.write(batch.map((row) => `${toJsonLine(row)}\n`).join(""));

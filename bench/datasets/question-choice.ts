@@ -42,6 +42,9 @@ function chooseOfKind(
   survey: NeedleSurvey,
   tokens: ReadonlySet<string>,
 ): BenchQuestion[] {
+  if (kind === "variableRegex") return makeVariablePatterns(facts);
+  if ((kind === "topValues" || kind === "topOfMany") && countedAttributeOf(kind, facts) === undefined)
+    return [];
   const { needles } = questionShapes[kind];
   const range = { startMs: facts.startMs, endMs: facts.endMs };
   if (needles === undefined)
@@ -64,6 +67,26 @@ function chooseOfKind(
     }));
 }
 
+/** Regular expressions whose literal text occurs in variables, by set: `NN` is replaced by two digits. */
+const variablePatterns: Readonly<Partial<Record<DatasetFacts["name"], readonly string[]>>> = {
+  system: ["blk_-?[0-9]{5,}NN[0-9]+ "],
+  wide: ["S-1-5-21-[0-9]{9,}-[0-9]+-[0-9]+-1NN[0-9]", "0x[0-9a-f]{4}NN[0-9a-f]+"],
+};
+
+function makeVariablePatterns({ name, startMs, endMs }: DatasetFacts): BenchQuestion[] {
+  const patterns = variablePatterns[name] ?? [];
+  return Array.from({ length: patterns.length === 0 ? 0 : questionsPerKind }, (_, at) => {
+    const text = patterns[at % patterns.length]!.replace("NN", String(at).padStart(2, "0"));
+    return { kind: "variableRegex", text, literal: text.slice(0, text.search(/[[?]|-\?/)), startMs, endMs };
+  });
+}
+
+/** The attribute of a few hundred or some thousand values; undefined where the set has none. */
+function countedAttributeOf(kind: "topValues" | "topOfMany", { name }: DatasetFacts): string | undefined {
+  if (name === "wide") return kind === "topValues" ? "host.name" : "user.name";
+  return kind === "topValues" ? "k8s.pod.name" : undefined;
+}
+
 /** Pairs of different words. */
 function chooseSequences(
   words: readonly string[],
@@ -81,8 +104,18 @@ function isPlanted(facts: DatasetFacts, word: number): boolean {
 }
 
 /** Each question has another range: `newest` ends at another time, every other kind begins a millisecond earlier. */
-function makeRangeQuestion(kind: QuestionKind, { startMs, endMs }: DatasetFacts, at: number): BenchQuestion {
-  if (kind !== "newest") return { kind, text: "", startMs: startMs - at, endMs };
+function makeRangeQuestion(kind: QuestionKind, facts: DatasetFacts, at: number): BenchQuestion {
+  const { startMs, endMs } = facts;
+  const attribute =
+    kind === "topValues" || kind === "topOfMany" ? countedAttributeOf(kind, facts) : undefined;
+  if (kind !== "newest")
+    return {
+      kind,
+      text: "",
+      ...(attribute === undefined ? {} : { attribute }),
+      startMs: startMs - at,
+      endMs,
+    };
   const halfMs = Math.floor((endMs - startMs) / 2);
   // Multiples of the golden ratio spread the times evenly over the newer half.
   const share = (at * 0.618033988749895) % 1;

@@ -7,6 +7,7 @@ export const lineKinds = [
   "substring",
   "phrase",
   "regex",
+  "variableRegex",
   "number",
   "id",
   "ignoreCase",
@@ -22,6 +23,7 @@ export const logKinds = [
   "byMinuteLevel",
   "serviceByMinuteLevel",
   "topValues",
+  "topOfMany",
   "trace",
   "serviceWindow",
   "errorShare",
@@ -41,10 +43,12 @@ export interface BenchQuestion {
   kind: QuestionKind;
   /** A needle, regular expression, service, trace id or metric name; "" where the kind has none. */
   text: string;
-  /** The literal text that every match begins with; only for `regex`. */
+  /** The literal text that every match begins with; only for regular expressions. */
   literal?: string;
   /** The word of the second row; only for `sequence`. */
   second?: string;
+  /** The attribute whose values are counted; only for `topValues` and `topOfMany`. */
+  attribute?: string;
   /** Milliseconds since the epoch: the first row's time, or some milliseconds before it. */
   startMs: number;
   /** Inclusive, the whole millisecond. The last row's time or later, except for `newest`. */
@@ -67,6 +71,7 @@ export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
   substring: { name: "count a common substring", needles: "substring", aim: 10 },
   phrase: { name: "count a phrase", needles: "phrase", aim: 10 },
   regex: { name: "count a regular expression", needles: "regex", aim: 10 },
+  variableRegex: { name: "count a regular expression over variables", needles: undefined, aim: 3 },
   number: { name: "count a number in variables", needles: "number", aim: 4 },
   id: { name: "count a UUID in variables", needles: "id", aim: 4 },
   ignoreCase: { name: "count a word in any case", needles: "ignoreCase", aim: 4 },
@@ -77,6 +82,7 @@ export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
   byMinuteLevel: { name: "count by minute and level", needles: undefined, aim: 3, bucketSeconds: 60 },
   serviceByMinuteLevel: { name: "the same for one service", needles: "service", aim: 3, bucketSeconds: 60 },
   topValues: { name: "top 10 values of an attribute", needles: undefined, aim: 3 },
+  topOfMany: { name: "top 10 values of an attribute of thousands", needles: undefined, aim: 3 },
   trace: { name: "find a trace id", needles: "trace", aim: 3 },
   serviceWindow: {
     name: "rows of 15 minutes by service, each 5 minutes",
@@ -126,8 +132,6 @@ export const questionsPerKind = 100;
 export const newestRows = 100;
 /** More rows than any trace has. */
 export const traceRowsMax = 1000;
-/** The attribute whose most frequent values are asked for. */
-export const topAttribute = "k8s.pod.name";
 export const topValues = 10;
 
 /** Buckets of a window of `serviceWindow`. */

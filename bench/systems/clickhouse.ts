@@ -8,7 +8,6 @@ import {
   type QuestionKind,
   questionKinds,
   sequenceSeconds,
-  topAttribute,
   topValues,
   windowBuckets,
 } from "../datasets/question.ts";
@@ -23,7 +22,15 @@ import {
   toSignalSql,
 } from "./clickhouse-signals.ts";
 import { loadPeerPackage } from "./peer-packages.ts";
-import { attributeKeysOf, quoteSql, type SqlRow, toSqlAnswer } from "./sql.ts";
+import {
+  type FieldTree,
+  type LogColumns,
+  logColumnsOf,
+  quoteSql,
+  type SqlRow,
+  toFieldTree,
+  toSqlAnswer,
+} from "./sql.ts";
 import type { StoreTarget, System, SystemLoad } from "./system.ts";
 
 /** The part of the `chdb` package that is used. */
@@ -123,10 +130,16 @@ function makeStatements(dataset: BenchDataset): { tables: string[]; inserts: str
     attributes[key]! < lowCardinalityMax
       ? `\`${key}\` LowCardinality(String) CODEC(ZSTD(1))`
       : `\`${key}\` String CODEC(ZSTD(1))`;
-  const keys = attributeKeysOf(attributes);
   switch (signal) {
-    case "logs":
-      return { tables: [makeTableSql(keys.map(columnSql))], inserts: [makeInsertSql(file, keys)] };
+    case "logs": {
+      const columns = logColumnsOf(dataset);
+      const { keys, map } = columns;
+      const mapSql = map === undefined ? [] : [`\`${map}\` ${mapType} CODEC(ZSTD(1))`];
+      return {
+        tables: [makeTableSql([...keys.map(columnSql), ...mapSql])],
+        inserts: [makeInsertSql(file, columns)],
+      };
+    }
     case "spans":
       return { tables: makeSpanTables(dataset, columnSql), inserts: makeSpanInserts(dataset) };
     case "metrics":
@@ -150,24 +163,39 @@ function makeTableSql(columns: readonly string[]): string {
     SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`;
 }
 
-function makeInsertSql(file: string, keys: readonly string[]): string {
-  const structure =
-    "timeUnixNano String, log_level String, message String, attributes Map(LowCardinality(String), String)";
-  const fields = keys.map((key) => `attributes[${quoteSql(key)}]`).join(", ");
+const mapType = "Map(LowCardinality(String), String)";
+
+/** Attributes that are sent flat are read as one map, nested ones as a tuple of their fields. */
+function makeInsertSql(file: string, { keys, map }: LogColumns): string {
+  const type = map === undefined ? mapType : toTupleType(toFieldTree(keys), map);
+  const structure = `timeUnixNano String, log_level String, message String, attributes ${type}`;
+  const fields =
+    map === undefined
+      ? keys.map((key) => `attributes[${quoteSql(key)}]`).join(", ")
+      : [...keys, map].map((key) => `attributes.${key}`).join(", ");
   return `INSERT INTO logs SELECT toInt64(timeUnixNano), log_level, message, ${fields}
     FROM file(${quoteSql(file)}, 'JSONEachRow', ${quoteSql(structure)})`;
 }
 
+function toTupleType(fields: FieldTree, map?: string): string {
+  const parts = [...fields].map(
+    ([name, members]) => `${name} ${members === undefined ? "String" : toTupleType(members)}`,
+  );
+  return `Tuple(${[...parts, ...(map === undefined ? [] : [`${map} ${mapType}`])].join(", ")})`;
+}
+
 export async function open(target: StoreTarget): Promise<System> {
   const session = await connect(target);
-  const keys = attributeKeysOf(target.dataset.attributes);
-  const columns = ["time_ns", "level", "message", ...keys.map((key) => `\`${key}\``)].join(", ");
+  const logColumns = logColumnsOf(target.dataset);
+  const { keys, map } = logColumns;
+  const attributes = [...keys, ...(map === undefined ? [] : [map])].map((key) => `\`${key}\``);
+  const columns = ["time_ns", "level", "message", ...attributes].join(", ");
   return {
     async ask(question) {
       const sql =
         target.dataset.signal === "logs" ? toLogSql(question, columns) : toSignalSql(question, keys);
       const result = await session.queryAsync(sql, { format: answerFormat });
-      return { answer: () => toSqlAnswer(question, parseRows(result.text()), keys) };
+      return { answer: () => toSqlAnswer(question, parseRows(result.text()), logColumns) };
     },
     async close() {
       session.close();
@@ -196,6 +224,7 @@ function toLogSql(question: BenchQuestion, columns: string): string {
       // These needles were chosen to be whole tokens wherever they occur.
       return count(`hasToken(message, ${text})`);
     case "regex":
+    case "variableRegex":
       return count(`position(message, ${quoteEscaped(question.literal!)}) > 0 AND match(message, ${text})`);
     case "ignoreCase":
       return count(`positionCaseInsensitive(message, ${text}) > 0`);
@@ -215,7 +244,8 @@ function toLogSql(question: BenchQuestion, columns: string): string {
     case "serviceByMinuteLevel":
       return makeMinuteSql(`WHERE \`service.name\` = ${text}`);
     case "topValues":
-      return `SELECT \`${topAttribute}\`, count() AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
+    case "topOfMany":
+      return `SELECT \`${question.attribute}\`, count() AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
     case "serviceWindow":
       return `SELECT s, b + o AS bucket, sum(n) FROM (
           SELECT \`service.name\` AS s, intDiv(time_ns, ${bucketNs}) AS b, count() AS n FROM logs GROUP BY s, b

@@ -9,7 +9,6 @@ import {
   type QuestionKind,
   questionKinds,
   sequenceSeconds,
-  topAttribute,
   topValues,
   windowBuckets,
 } from "../datasets/question.ts";
@@ -18,7 +17,7 @@ import { costBetween, readOwnCost } from "../measure/process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import { makeSampleStatements, makeSpanStatements, toSignalSql } from "./duckdb-signals.ts";
 import { loadPeerPackage } from "./peer-packages.ts";
-import { attributeKeysOf, quoteSql, type SqlRow, toSqlAnswer } from "./sql.ts";
+import { type FieldTree, logColumnsOf, quoteSql, type SqlRow, toFieldTree, toSqlAnswer } from "./sql.ts";
 import type { StoreTarget, System, SystemLoad } from "./system.ts";
 
 /** The part of the `@duckdb/node-api` package that is used. */
@@ -101,11 +100,23 @@ function makeStatements(dataset: BenchDataset): string[] {
  * The insert is one transaction, whose commit makes all rows durable. Rows come nearly in time order, so zone maps
  * prune by time.
  */
-function makeLogStatements({ file, attributes: values }: BenchDataset): string[] {
-  const keys = attributeKeysOf(values);
-  const attributes = keys.map((key) => `"${key}" VARCHAR`).join(", ");
-  const types = `{timeUnixNano: 'VARCHAR', log_level: 'VARCHAR', message: 'VARCHAR', attributes: 'STRUCT(${attributes})'}`;
-  const fields = keys.map((key) => `attributes."${key}"`).join(", ");
+function makeLogStatements(dataset: BenchDataset): string[] {
+  const { file } = dataset;
+  const { keys, map } = logColumnsOf(dataset);
+  const mapSql = map === undefined ? [] : [`"${map}" MAP(VARCHAR, VARCHAR)`];
+  const attributes = [...keys.map((key) => `"${key}" VARCHAR`), ...mapSql].join(", ");
+  const sent = map === undefined ? `STRUCT(${attributes})` : toStructType(toFieldTree(keys), mapSql);
+  const types = `{timeUnixNano: 'VARCHAR', log_level: 'VARCHAR', message: 'VARCHAR', attributes: '${sent}'}`;
+  const quote = (key: string): string =>
+    map === undefined
+      ? `"${key}"`
+      : key
+          .split(".")
+          .map((name) => `"${name}"`)
+          .join(".");
+  const fields = [...keys, ...(map === undefined ? [] : [map])]
+    .map((key) => `attributes.${quote(key)}`)
+    .join(", ");
   return [
     `CREATE TABLE logs (time_ns BIGINT, level VARCHAR, message VARCHAR, ${attributes})`,
     `INSERT INTO logs SELECT timeUnixNano::BIGINT, log_level, message, ${fields}
@@ -113,16 +124,26 @@ function makeLogStatements({ file, attributes: values }: BenchDataset): string[]
   ];
 }
 
+/** The type of attributes that are sent nested. */
+function toStructType(fields: FieldTree, more: readonly string[]): string {
+  const parts = [...fields].map(
+    ([name, members]) => `"${name}" ${members === undefined ? "VARCHAR" : toStructType(members, [])}`,
+  );
+  return `STRUCT(${[...parts, ...more].join(", ")})`;
+}
+
 export async function open(target: StoreTarget): Promise<System> {
   const { connection, close } = await connect(target);
-  const keys = attributeKeysOf(target.dataset.attributes);
-  const columns = ["time_ns", "level", "message", ...keys.map((key) => `"${key}"`)].join(", ");
+  const logColumns = logColumnsOf(target.dataset);
+  const { keys, map } = logColumns;
+  const attributes = [...keys, ...(map === undefined ? [] : [map])].map((key) => `"${key}"`);
+  const columns = ["time_ns", "level", "message", ...attributes].join(", ");
   return {
     async ask(question) {
       const sql =
         target.dataset.signal === "logs" ? toLogSql(question, columns) : toSignalSql(question, keys);
       const result = await connection.runAndReadAll(sql);
-      return { answer: () => toSqlAnswer(question, result.getRows(), keys) };
+      return { answer: () => toSqlAnswer(question, result.getRows(), logColumns) };
     },
     async close() {
       close();
@@ -142,6 +163,7 @@ function toLogSql(question: BenchQuestion, columns: string): string {
   const count = (where: string): string => `SELECT count(*) FROM logs WHERE ${where}`;
   switch (kind) {
     case "regex":
+    case "variableRegex":
       // Testing for the literal text that every match begins with first is much faster.
       return count(`contains(message, ${quoteSql(question.literal!)}) AND regexp_matches(message, ${text})`);
     case "ignoreCase":
@@ -161,7 +183,8 @@ function toLogSql(question: BenchQuestion, columns: string): string {
     case "serviceByMinuteLevel":
       return makeMinuteSql(`WHERE "service.name" = ${text}`);
     case "topValues":
-      return `SELECT "${topAttribute}", count(*) AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
+    case "topOfMany":
+      return `SELECT "${question.attribute}", count(*) AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
     case "serviceWindow":
       return `WITH counts AS (SELECT "service.name" AS s, time_ns // ${bucketNs} AS b, count(*) AS n FROM logs GROUP BY ALL)
         SELECT s, b + o.o, sum(n) FROM counts, range(${windowBuckets}) AS o(o)

@@ -37,7 +37,7 @@ function makeFlags({ kind }: BenchQuestion): string[] {
   // Some messages hold bytes that ripgrep would take for a binary file.
   const flags = ["--no-config", "--text", "--count", "--no-messages"];
   if (kind === "ignoreCase") return [...flags, "--fixed-strings", "--ignore-case", "--no-unicode"];
-  return kind === "regex" ? flags : [...flags, "--fixed-strings"];
+  return kind === "regex" || kind === "variableRegex" ? flags : [...flags, "--fixed-strings"];
 }
 
 async function countLines(path: string, flags: string[], needle: string, file: string): Promise<number> {

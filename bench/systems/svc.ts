@@ -218,6 +218,7 @@ function toSeriesAnswer(kind: QuestionKind, series: readonly Series[]): Canonica
       return toGroupAnswer(groups.map(([labels, , rows]) => [labels, 0, rows]));
     case "spanNames":
     case "topValues":
+    case "topOfMany":
       return toTopAnswer(
         groups.map(([labels, , rows]) => [labels, 0, rows]),
         topValues,

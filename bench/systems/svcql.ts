@@ -3,16 +3,16 @@ import {
   bucketSecondsOf,
   durationQuantile,
   sequenceSeconds,
-  topAttribute,
   topValues,
   windowBuckets,
 } from "../datasets/question.ts";
 
 /** Writes the question as svcQL. */
-export function toSvcql({ kind, text, second }: BenchQuestion): string {
+export function toSvcql({ kind, text, second, attribute }: BenchQuestion): string {
   const quotedText = JSON.stringify(text);
   switch (kind) {
     case "regex":
+    case "variableRegex":
       return `count(logs |~ ${quotedText})`;
     case "ignoreCase":
       return `count(logs |= i${quotedText})`;
@@ -31,7 +31,8 @@ export function toSvcql({ kind, text, second }: BenchQuestion): string {
     case "serviceByMinuteLevel":
       return `count(logs{service.name=${quotedText}}) by (log_level)`;
     case "topValues":
-      return `topk(${topValues}, count(logs) by (${topAttribute}))`;
+    case "topOfMany":
+      return `topk(${topValues}, count(logs) by (${attribute}))`;
     case "serviceWindow":
       return `sum(count_over_time(logs[${(windowBuckets * bucketSecondsOf(kind)) / 60}m])) by (service.name)`;
     case "errorShare":
