@@ -9,6 +9,7 @@ import { Failure } from "../failure.ts";
 import type { ColumnHeap, ColumnMemory } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
+import { PlainTextFilter } from "../template/plain-text-filter.ts";
 import type { TokenFilter } from "../template/token-filter.ts";
 import {
   ngramLengths,
@@ -16,6 +17,7 @@ import {
   type VariableGroup,
   variableGroups,
 } from "../template/variable-columns.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk-header.ts";
 
@@ -24,6 +26,9 @@ interface CachedValue<T> {
   value: T;
   held: ColumnMemory;
 }
+
+/** By their bytes, since a reader keeps what it found last. */
+const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
 
 /** The decoded columns of a chunk, which all views of it share. */
 export class ChunkColumns {
@@ -163,6 +168,16 @@ export class ChunkView {
   filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
+  }
+
+  /** The filter of messages that are stored as plain text; undefined where there is none. */
+  plainTextFilter(): PlainTextFilter | undefined {
+    const index = findColumn(this.header, "message");
+    if (this.header.columns[index]?.encoding !== "text") return undefined;
+    const filter = this.#filter(index);
+    return (
+      filter && getOrMake(plainTextFilters, filter, () => new PlainTextFilter(filter, this.heap.kernels))
+    );
   }
 
   /**

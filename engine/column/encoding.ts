@@ -11,6 +11,7 @@ import {
 import { splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
 import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
+import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
 import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
 import {
   decodeVariables,
@@ -132,7 +133,7 @@ export function encodeMessage(
     : encodeMessages(messages, attributes);
   if (encoded === undefined) {
     const text = isSplit(messages) ? toTexts(messages) : messages;
-    return { message: encodeText(text), filter: undefined, variables: [] };
+    return { message: encodeText(text), filter: buildPlainTextFilter(text), variables: [] };
   }
   return {
     message: makeColumn("template", { ...encoded.templates, encoding: Encoding.template }),

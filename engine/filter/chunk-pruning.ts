@@ -136,8 +136,11 @@ function isExcludedByNgrams(filter: LeafFilter, view: ChunkView): boolean {
 /** Whether some long token of the text is in no group of variables. A long token lies within one variable. */
 function isExcludedByTokens(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
-  if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template") return false;
-  return needleOf(filter).tokens.some((token) => {
+  const { tokens } = needleOf(filter);
+  if (tokens.length === 0) return false;
+  if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template")
+    return view.plainTextFilter()?.mayContain({ ngrams: [], pieces: tokens.flat() }) === false;
+  return tokens.some((token) => {
     return variableGroups.every((name, group) => {
       if (findColumn(view.header, "variables", name) < 0) return true;
       return view.tokenFilter(group)?.mayContain(token) === false;

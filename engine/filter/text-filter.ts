@@ -3,6 +3,8 @@
 import { type Column, isValid } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
 import { compilePattern } from "../regexp/pattern.ts";
+import { buildAutomaton } from "../regexp/pattern-automaton.ts";
+import { toFilteredText } from "../template/plain-text-filter.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 import { textAt } from "../vector/text.ts";
@@ -18,21 +20,30 @@ export function compileTextFilter(
   scope: FilterScope,
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
-  if (filter.kind === "contains") return compileContainsFilter(filter.text, filter.ignoreCase, column, scope);
-  if (filter.kind === "matches") {
-    const pattern = compilePattern(filter.pattern, { whole: filter.whole });
-    const emptyPasses = pattern.test("");
-    const { bytes } = column.text;
-    return filterTexts(column, scope.checkpoint, (row, from, to) =>
-      isValid(column.valid, row) ? pattern.test(bytes.subarray(from, to)) : emptyPasses,
-    );
-  }
+  if (filter.kind === "contains") return compileContainsFilter(filter, column, scope);
+  if (filter.kind === "matches") return compileMatchesFilter(filter, column, scope);
   return undefined;
 }
 
+/** Reads each text by an automaton, and by the pattern itself where that reaches its limits. */
+function compileMatchesFilter(
+  filter: LeafFilter & { kind: "matches" },
+  column: TextColumn,
+  { checkpoint }: FilterScope,
+): BlockFilter {
+  const pattern = compilePattern(filter.pattern, filter);
+  const automaton = buildAutomaton(filter.pattern, filter);
+  const emptyPasses = pattern.test("");
+  const { bytes } = column.text;
+  return filterTexts(column, checkpoint, (row, from, to) => {
+    if (!isValid(column.valid, row)) return emptyPasses;
+    const result = automaton?.resultAt(automaton.afterText(automaton.start, bytes, from, to)) ?? "some";
+    return result === "some" ? pattern.test(bytes.subarray(from, to)) : result === "all";
+  });
+}
+
 function compileContainsFilter(
-  text: string,
-  ignoreCase: boolean,
+  { text, ignoreCase, field }: LeafFilter & { kind: "contains" },
   column: TextColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
@@ -43,13 +54,24 @@ function compileContainsFilter(
   if (ignoreCase && !isAscii(wanted)) {
     return filterTexts(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
   }
-  const needle = makeNeedle(Buffer.from(wanted, "utf8"), ignoreCase);
+  const wantedBytes = Buffer.from(wanted, "utf8");
+  const needle = makeNeedle(wantedBytes, ignoreCase);
   const { offsets, bytes } = column.text;
   const { kernels, scratch } = view.heap;
+  const ranges = (field.kind === "message" ? view.plainTextFilter() : undefined)?.findRanges(
+    toFilteredText(wantedBytes),
+    view.rows,
+  ) ?? [{ from: 0, to: view.rows }];
   return ({ from, rows, selection }) => {
     checkpoint();
     const found = scratch.uint8(selection.length);
-    kernels.rowsHolding({ offsets: offsets.subarray(from, from + rows + 1), bytes }, needle, found);
+    for (const range of ranges) {
+      const begin = Math.max(from, range.from);
+      const end = Math.min(from + rows, range.to);
+      if (begin >= end) continue;
+      const texts = { offsets: offsets.subarray(begin, end + 1), bytes };
+      kernels.rowsHolding(texts, needle, found.subarray((begin - from) >> 3, (end - from + 7) >> 3));
+    }
     kernels.and(selection, found);
   };
 }

@@ -98,6 +98,16 @@ export class PatternAutomaton {
     return end === matchesNone ? "none" : end === matchesAll ? "all" : "some";
   }
 
+  /** Whether no text leads out of the state: the result is certain, or the automaton has reached its limits. */
+  isFinal(state: number): boolean {
+    return state <= undecided;
+  }
+
+  /** Whether the state stands for one state of the DFA alone, so that all texts that lead to it have the same future. */
+  isSingle(state: number): boolean {
+    return state <= undecided || this.#dfaStateSets[state / this.#width]!.length === 1;
+  }
+
   /** Whether the result is certain, however the texts go on. */
   isDecided(state: number): boolean {
     return state === matchesNone || state === matchesAll;

@@ -10,7 +10,7 @@ import type { Kernels } from "../kernels/contract.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
 import { growArray } from "../vector/text.ts";
 
-/** Number of texts in every block but the last. Part of the format. */
+/** Number of texts in every block but the last, where the texts are variables. Part of the format. */
 export const textsPerBlock = 16_384;
 
 /** A sequence of at least this many decimal digits is a long token. Any nine digits in a row are one of its pieces. */
@@ -160,12 +160,18 @@ const bitsPerPiece = 16;
 
 /** Builds the token filter of a sequence of texts. */
 export class TokenFilterBuilder {
+  readonly #textsPerBlock: number;
   #texts = 0;
   readonly #pieces = new PieceList();
   readonly #blocks: Uint8Array[] = [];
   #bytes: Uint8Array = new Uint8Array(0);
   readonly #addToken = (from: number, to: number, isDecimal: boolean): void =>
     addPieces(this.#bytes, from, to, isDecimal, this.#pieces);
+
+  /** @param perBlock texts in every block but the last */
+  constructor(perBlock = textsPerBlock) {
+    this.#textsPerBlock = perBlock;
+  }
 
   /** Adds the next text. */
   add(bytes: Uint8Array, from: number, to: number): void {
@@ -184,7 +190,7 @@ export class TokenFilterBuilder {
 
   /** Returns the filter in the form that `TokenFilter` reads. */
   finish(): Uint8Array {
-    if (this.#texts % textsPerBlock !== 0 || this.#blocks.length === 0) this.#endBlock();
+    if (this.#texts % this.#textsPerBlock !== 0 || this.#blocks.length === 0) this.#endBlock();
     const ends = new Uint32Array(this.#blocks.length + 1);
     ends[0] = this.#blocks.length;
     let end = 0;
@@ -198,7 +204,7 @@ export class TokenFilterBuilder {
   /** Counts a text. Returns whether a block ended with it. */
   #endText(): boolean {
     this.#texts++;
-    if (this.#texts % textsPerBlock !== 0) return false;
+    if (this.#texts % this.#textsPerBlock !== 0) return false;
     this.#endBlock();
     return true;
   }
@@ -266,7 +272,7 @@ export class TokenFilter {
 
   /**
    * Returns the blocks that may contain the token with these pieces, in ascending order. Block b begins with the text b
-   * × textsPerBlock.
+   * × texts per block.
    */
   findBlocks(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");

@@ -1,0 +1,110 @@
+/**
+ * The filter of messages that are stored as plain text: which letter n-grams and which long tokens occur in the chunk,
+ * and in which blocks of its rows. So a search reads the blocks alone that may hold its text.
+ */
+import { align8 } from "../files/column-payload.ts";
+import type { Kernels } from "../kernels/contract.ts";
+import { type TextVector, textCount } from "../vector/text.ts";
+import { findNgrams, mayContainNgrams, NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import { findLongTokens, type LongToken, TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
+
+/** Rows in every block of n-grams but the last. Part of the format. */
+const ngramBlockRows = 4096;
+/** Rows in every block of the token filter but the last. Part of the format. */
+const tokenBlockRows = 1024;
+/** Fewer bytes of messages are searched as fast as a filter is read. Chosen, not measured. */
+const filteredBytesMin = 256 * 1024;
+
+/** Bytes of one bitmap of n-grams, padded. */
+const bitmapBytes = align8(NgramFilterBuilder.byteLength(NgramLength.messages));
+const headBytes = bitmapBytes + 8;
+
+/** Undefined where there are too few messages for a filter. */
+export function buildPlainTextFilter(text: TextVector): Uint8Array | undefined {
+  const { offsets, bytes } = text;
+  const rows = textCount(text);
+  if (offsets[rows]! - offsets[0]! < filteredBytesMin) return undefined;
+  const blocks = rows <= ngramBlockRows ? 0 : Math.ceil(rows / ngramBlockRows);
+  const head = new Uint8Array(headBytes + blocks * bitmapBytes);
+  new DataView(head.buffer).setUint32(bitmapBytes, blocks, true);
+  const all = new NgramFilterBuilder(NgramLength.messages);
+  const tokens = new TokenFilterBuilder(tokenBlockRows);
+  const own = new NgramFilterBuilder(NgramLength.messages);
+  for (let from = 0; from < rows; from += ngramBlockRows) {
+    const to = Math.min(rows, from + ngramBlockRows);
+    for (let row = from; row < to; row++) {
+      own.add(bytes, offsets[row]!, offsets[row + 1]!);
+      tokens.add(bytes, offsets[row]!, offsets[row + 1]!);
+    }
+    if (blocks > 0) head.set(own.bits, headBytes + (from / ngramBlockRows) * bitmapBytes);
+    all.addAll(own);
+    own.clear();
+  }
+  head.set(all.bits, 0);
+  return Buffer.concat([head, tokens.finish()]);
+}
+
+/** What filters are asked for a text: its n-grams, and the pieces of its long tokens. */
+export interface FilteredText {
+  ngrams: readonly number[];
+  pieces: LongToken;
+}
+
+/** The bytes of a text to search for; case may be ignored. */
+export function toFilteredText(needle: Uint8Array): FilteredText {
+  return { ngrams: findNgrams(needle, NgramLength.messages), pieces: findLongTokens(needle).flat() };
+}
+
+/** Rows [from, to). */
+export interface RowRange {
+  from: number;
+  to: number;
+}
+
+/** Reads a filter that `buildPlainTextFilter` made. */
+export class PlainTextFilter {
+  /** N-grams of all messages. */
+  readonly #ngrams: Uint8Array;
+  readonly #ngramBlocks: readonly Uint8Array[];
+  readonly #tokens: TokenFilter;
+
+  /** @param bytes on the kernels' heap, at a multiple of eight bytes of their buffer */
+  constructor(bytes: Uint8Array, kernels: Kernels<ArrayBufferLike>) {
+    const { buffer, byteOffset } = bytes;
+    const blocks = new DataView(buffer, byteOffset + bitmapBytes, 4).getUint32(0, true);
+    this.#ngrams = bytes.subarray(0, bitmapBytes);
+    this.#ngramBlocks = Array.from({ length: blocks }, (_, block) => {
+      const from = headBytes + block * bitmapBytes;
+      return bytes.subarray(from, from + bitmapBytes);
+    });
+    this.#tokens = new TokenFilter(bytes.subarray(headBytes + blocks * bitmapBytes), kernels);
+  }
+
+  /** Returns false where no message contains the text. */
+  mayContain({ ngrams, pieces }: FilteredText): boolean {
+    if (!mayContainNgrams(this.#ngrams, ngrams)) return false;
+    return pieces.length === 0 || this.#tokens.mayContain(pieces);
+  }
+
+  /** The ranges of a chunk's rows that may contain the text, ascending; each begins at a multiple of eight. */
+  findRanges(text: FilteredText, rows: number): RowRange[] {
+    if (!this.mayContain(text)) return [];
+    const { ngrams, pieces } = text;
+    const blockRows = pieces.length === 0 ? ngramBlockRows : tokenBlockRows;
+    const blocks =
+      pieces.length === 0
+        ? Array.from({ length: Math.ceil(rows / ngramBlockRows) }, (_, block) => block)
+        : this.#tokens.findBlocks(pieces);
+    const ranges: RowRange[] = [];
+    for (const block of blocks) {
+      const from = block * blockRows;
+      const bits = this.#ngramBlocks[Math.floor(from / ngramBlockRows)];
+      if (bits !== undefined && !mayContainNgrams(bits, ngrams)) continue;
+      const last = ranges.at(-1);
+      const to = Math.min(rows, from + blockRows);
+      if (last?.to === from) last.to = to;
+      else ranges.push({ from, to });
+    }
+    return ranges;
+  }
+}
