@@ -45,10 +45,10 @@ export function compilePatternFilter(
   if (isExact) return matchAll(necessary.map(scope.compile), heap);
   const matcher = column.kind === "message" ? MessageMatcher.create(filter, column) : undefined;
   const [first, ...more] = necessary;
+  if (matcher !== undefined) return compileMatcherFilter(first, matcher, scope);
   const restFilters = more.map(scope.compile);
   const acceptProven = scope.compile(sufficient);
-  const matchRows =
-    matcher === undefined ? scope.byValue() : filterRows((row) => matcher.matches(row), scope.checkpoint);
+  const matchRows = scope.byValue();
   const matchResidual: BlockFilter = (block) => {
     for (const need of [...restFilters, undefined]) {
       const remaining = kernels.countBits(block.selection);
@@ -62,8 +62,6 @@ export function compilePatternFilter(
     matchRows(block);
     kernels.or(block.selection, accepted);
   };
-  if (matcher !== undefined && first?.kind === "contains")
-    return compileTemplateFilter(first, { matcher, matchRows, matchResidual }, scope);
   const need = first === undefined ? passAll : scope.compile(first);
   return (block) => {
     need(block);
@@ -71,35 +69,34 @@ export function compilePatternFilter(
   };
 }
 
-/** The steps of a pattern filter. */
-interface TemplateFilterParts {
-  matcher: MessageMatcher;
-  /** Matches the pattern row by row. */
-  matchRows: BlockFilter;
-  /** Evaluates the pattern on rows that contain the first required text. */
-  matchResidual: BlockFilter;
-}
-
 /**
- * Compiles the filter of a pattern that requires a text. Most templates that contain the text decide the pattern for
- * all their rows.
+ * Compiles a pattern that requires a text, or none, over templates. Matching a row takes less than searching all
+ * variables for another text that the pattern requires.
  */
-function compileTemplateFilter(
-  text: Filter,
-  { matcher, matchRows, matchResidual }: TemplateFilterParts,
-  { view, checkpoint }: FilterScope,
+function compileMatcherFilter(
+  text: Filter | undefined,
+  matcher: MessageMatcher,
+  { view, checkpoint, compile }: PatternScope,
 ): BlockFilter {
+  const matchRows = filterRows((row) => matcher.matches(row), checkpoint);
+  if (text?.kind !== "contains") {
+    const need = text === undefined ? passAll : compile(text);
+    return (block) => {
+      need(block);
+      matchRows(block);
+    };
+  }
   const { kernels, scratch } = view.heap;
   const search = searchOnce(view, checkpoint, () => matcher.matchTemplates(text, view));
   return (block) => {
     const found = search(block);
-    if (found === "few") return matchRows(block);
     if (found === "none") return passNone(block);
-    if (typeof found === "string") return matchResidual(block);
+    // Most templates that contain the text decide the pattern for all their rows.
+    if (typeof found === "string") return matchRows(block);
     const accepted = scratch.place(block.selection);
     keepRows(accepted, block, found.matching, view.heap);
     keepRows(block.selection, block, found.residual, view.heap);
-    matchResidual(block);
+    matchRows(block);
     kernels.or(block.selection, accepted);
   };
 }

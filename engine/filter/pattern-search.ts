@@ -15,6 +15,7 @@ import { addTemplateRows, type MessageMatches } from "../template/text-search.ts
 import type { Bitmap } from "../vector/bitmap.ts";
 import { searchMessages } from "./message-search.ts";
 import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
+import { RowMatcher } from "./row-matcher.ts";
 
 /** A leaf filter by a regular expression. */
 export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
@@ -78,12 +79,14 @@ export interface MatchedRows {
 export class MessageMatcher {
   readonly #column: TemplateColumn;
   readonly #automaton: PatternAutomaton;
+  readonly #rows: RowMatcher;
   readonly #test: ValueTest;
   readonly #templateResults: (AutomatonResult | undefined)[];
 
   private constructor(column: TemplateColumn, automaton: PatternAutomaton, test: ValueTest) {
     this.#column = column;
     this.#automaton = automaton;
+    this.#rows = new RowMatcher(column.messages, automaton);
     this.#test = test;
     this.#templateResults = new Array(column.messages.templateCount);
   }
@@ -99,7 +102,7 @@ export class MessageMatcher {
     const { messages } = this.#column;
     const result = this.#resultOnTemplate(messages.codes[row]!);
     if (result !== "some") return result === "all";
-    const messageResult = matchMessage(messages, row, this.#automaton);
+    const messageResult = this.#rows.match(row);
     // "some": the automaton reached its limits.
     return messageResult === "some" ? this.#test(columnText(this.#column, row)) : messageResult === "all";
   }
@@ -143,13 +146,4 @@ function matchTemplateOf(
   const { offsets, bytes } = messages.templates;
   const text = bytes.subarray(offsets[template], offsets[template + 1]);
   return matchTemplate(automaton, text, messages.classes, messages.slotBase[template]);
-}
-
-/** Matches one message, whose pieces are read where they are stored. */
-function matchMessage(messages: MessageColumn, row: number, automaton: PatternAutomaton): AutomatonResult {
-  let state = automaton.start;
-  messages.forEachPiece(row, (bytes, from, to) => {
-    state = automaton.afterText(state, bytes, from, to);
-  });
-  return automaton.resultAt(state);
 }

@@ -134,6 +134,17 @@ export class MessageColumn {
     return { kinds, rowCounts, rowsOf: (slot) => this.rowsOf(this.findTemplateOfSlot(slots[slot]!)) };
   }
 
+  /** The index of a value in its group's texts, by the row's rank among the rows of the slot's template. */
+  findText({ firstTexts, codeStarts, codes }: VariableGroup, slot: number, rank: number): number {
+    return findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
+  }
+
+  /** How many texts a slot has, where rows share them; undefined where each row has a text of its own. */
+  countSharedTexts({ firstTexts, codeStarts }: VariableGroup, slot: number): number | undefined {
+    const index = this.indexInGroup[slot]!;
+    return codeStarts[index] === textPerRow ? undefined : firstTexts[index + 1]! - firstTexts[index]!;
+  }
+
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
   forEachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
     const template = this.codes[row]!;

@@ -8,7 +8,7 @@ import { sharedText, textPerRow } from "../kernels/decoding.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { makeNeedle, type Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
-import { type Bitmap, setBit } from "../vector/bitmap.ts";
+import { areBitsSet, type Bitmap, setBit } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import type { MessageColumn } from "./message-column.ts";
 import { enumerateShapes, isWithinToken, type VariableCondition } from "./needle-shape.ts";
@@ -322,11 +322,20 @@ class MessageSearch {
     const values = scratch.uint32(hitsPerPass);
     const slots = this.#column.slotsOf[group]!;
     let slotIndex = findLastAtMost(firstTexts, from);
+    // Values before this one belong to a template that matches as a whole.
+    let doneTo = 0;
     for (let next = 0; ; ) {
       const count = kernels.expand(found, next, values);
       for (let i = 0; i < count; i++) {
         const value = from + values[i]!;
+        if (value < doneTo) continue;
         while (firstTexts[slotIndex + 1]! <= value) slotIndex++;
+        const end = firstTexts[slotIndex + 1]!;
+        if (value === firstTexts[slotIndex] && end <= to && areBitsSet(found, value - from, end - from)) {
+          this.#matchingTemplates[this.#column.findTemplateOfSlot(slots[slotIndex]!)] = 1;
+          doneTo = end;
+          continue;
+        }
         this.#markValue(slots[slotIndex]!, variables, slotIndex, value - firstTexts[slotIndex]!);
       }
       if (count < hitsPerPass) return;

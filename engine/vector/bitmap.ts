@@ -18,6 +18,17 @@ export function setBit(bitmap: Bitmap, row: number): void {
   bitmap[row >> 3] = bitmap[row >> 3]! | (1 << (row & 7));
 }
 
+/** Whether all bits in [from, to) are set. */
+export function areBitsSet(bits: Bitmap, from: number, to: number): boolean {
+  for (let at = from; at < to; ) {
+    if ((at & 7) === 0 && at + 8 <= to) {
+      if (bits[at >> 3] !== 0xff) return false;
+      at += 8;
+    } else if (!hasBit(bits, at++)) return false;
+  }
+  return true;
+}
+
 export function clearBit(bitmap: Bitmap, row: number): void {
   bitmap[row >> 3] = bitmap[row >> 3]! & ~(1 << (row & 7));
 }

@@ -1,0 +1,117 @@
+/** Matches a pattern with single messages, which are stored as templates and variables. */
+
+import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automaton.ts";
+import type { MessageColumn } from "../template/message-column.ts";
+import { groupOf, type VariableGroup } from "../template/variable-columns.ts";
+
+/** Where the matching of a template's messages goes on: with the value of a slot, or with a result. */
+type Step = { result: AutomatonResult } | SlotStep;
+
+interface SlotStep {
+  result: undefined;
+  template: number;
+  /** The next slot on whose value the result depends. */
+  slot: number;
+  /** The automaton's state before that value. */
+  state: number;
+  /** The state behind each text of the slot, where rows share texts; -1 is not computed yet. */
+  textStates: Int32Array | undefined;
+  /** By the state behind the value. */
+  after: Map<number, Step>;
+}
+
+/**
+ * Matches the messages of one chunk with one pattern. Of a message it reads only the variables whose values decide: a
+ * variable behind which the automaton is in the same state, whatever the value is, is skipped. What follows from a state
+ * is computed once for all rows of a template.
+ */
+export class RowMatcher {
+  readonly #messages: MessageColumn;
+  readonly #automaton: PatternAutomaton;
+  readonly #firstSteps: (Step | undefined)[];
+  readonly #groups: (VariableGroup | undefined)[] = [];
+
+  constructor(messages: MessageColumn, automaton: PatternAutomaton) {
+    this.#messages = messages;
+    this.#automaton = automaton;
+    this.#firstSteps = new Array(messages.templateCount);
+  }
+
+  /** Whether the pattern matches the message of a row; "some" where the automaton reached its limits. */
+  match(row: number): AutomatonResult {
+    const { codes, order } = this.#messages;
+    const template = codes[row]!;
+    const rank = order.rankOf[row]!;
+    let step = this.#firstSteps[template];
+    if (step === undefined) {
+      step = this.#advance(template, this.#messages.slotBase[template]!, this.#automaton.start);
+      this.#firstSteps[template] = step;
+    }
+    while (step.result === undefined) {
+      const state = this.#stateAfterValue(step, rank);
+      const known = step.after.get(state);
+      const next: Step = known ?? this.#advance(template, step.slot + 1, state);
+      if (known === undefined) step.after.set(state, next);
+      step = next;
+    }
+    return step.result;
+  }
+
+  /** Reads on from the text before a slot, up to the next slot whose value decides. `slot` may be the one after the last. */
+  #advance(template: number, slot: number, state: number): Step {
+    const { templates, slotBase, slotPlaces, classes } = this.#messages;
+    const automaton = this.#automaton;
+    const [first, end] = [slotBase[template]!, slotBase[template + 1]!];
+    let from = slot === first ? templates.offsets[template]! : slotPlaces[slot - 1]! + 1;
+    for (let next = slot; ; next++) {
+      const to = next < end ? slotPlaces[next]! : templates.offsets[template + 1]!;
+      state = automaton.afterText(state, templates.bytes, from, to);
+      if (next === end || automaton.isFinal(state)) return { result: automaton.resultAt(state) };
+      const behind = automaton.afterVariable(state, classes[next]!);
+      if (!automaton.isSingle(behind) || this.#isWholeMessage(template)) {
+        const textStates = this.#makeTextStates(next);
+        return { result: undefined, template, slot: next, state, textStates, after: new Map() };
+      }
+      state = behind;
+      from = to + 1;
+    }
+  }
+
+  /** A template that is a single variable, whose value is a message and no token. */
+  #isWholeMessage(template: number): boolean {
+    const { offsets } = this.#messages.templates;
+    const { slotBase } = this.#messages;
+    return offsets[template + 1]! - offsets[template]! === 1 && slotBase[template] !== slotBase[template + 1];
+  }
+
+  #makeTextStates(slot: number): Int32Array | undefined {
+    const group = this.#groupOf(slot);
+    const texts = this.#messages.countSharedTexts(group, slot);
+    return texts === undefined ? undefined : new Int32Array(texts).fill(-1);
+  }
+
+  #stateAfterValue(step: SlotStep, rank: number): number {
+    const { slot, textStates } = step;
+    const group = this.#groupOf(slot);
+    const { text, firstTexts } = group;
+    const index = this.#messages.findText(group, slot, rank);
+    const at = textStates === undefined ? 0 : index - firstTexts[this.#messages.indexInGroup[slot]!]!;
+    const known = textStates?.[at] ?? -1;
+    if (known >= 0) return known;
+    const state = this.#automaton.afterText(
+      step.state,
+      text.bytes,
+      text.offsets[index]!,
+      text.offsets[index + 1]!,
+    );
+    if (textStates !== undefined) textStates[at] = state;
+    return state;
+  }
+
+  /** The group of a slot; loading it anew for each row would cost more than the match. */
+  #groupOf(slot: number): VariableGroup {
+    const group = groupOf(this.#messages.classes[slot]!);
+    this.#groups[group] ??= this.#messages.readGroup(group);
+    return this.#groups[group];
+  }
+}
