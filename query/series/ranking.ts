@@ -63,7 +63,7 @@ async function selectLeastRanked(
   const ranks = new Float64Array(order.length);
   for (let i = 0; i < ranks.length; i++) ranks[i] = rankOf(order[i]!);
   await work.yield();
-  const bound = (await sortInTurns(ranks, compareRanks, work))[count - 1]!;
+  const bound = await findRank(ranks, count, work);
   const below = order.filter((series) => rankOf(series) < bound);
   await work.yield();
   const tied = order.filter((series) => rankOf(series) === bound);
@@ -74,6 +74,26 @@ async function selectLeastRanked(
   selected.set(below);
   selected.set(chosen, below.length);
   return selected;
+}
+
+/** Up to this many ranks are kept in order while all are read; more take longer than a sort. Chosen, not measured. */
+const keptRanksMax = 64;
+/** Ranks that are read between two turns: less than a millisecond. */
+const ranksATurn = 16_384;
+
+/** The rank in place `count`, from 1, of all in order; there are more. */
+async function findRank(ranks: Float64Array, count: number, work: WorkDeadline): Promise<number> {
+  if (count > keptRanksMax) return (await sortInTurns(ranks, compareRanks, work))[count - 1]!;
+  const least = ranks.slice(0, count).sort(compareRanks);
+  for (let i = count; i < ranks.length; i++) {
+    if (i % ranksATurn === 0) await work.yield();
+    const rank = ranks[i]!;
+    if (compareRanks(rank, least[count - 1]!) >= 0) continue;
+    let at = count - 1;
+    for (; at > 0 && compareRanks(rank, least[at - 1]!) < 0; at--) least[at] = least[at - 1]!;
+    least[at] = rank;
+  }
+  return least[count - 1]!;
 }
 
 /** Orders numbers; NaN, the sum of opposite infinities, comes last. */
