@@ -10,17 +10,17 @@ export const switchFlag = { placeholder: null, default: "false", parse: takeLast
 export const ageFlag = { placeholder: "AGE", parse: takeLast(parseAge) } as const;
 export const sizeFlag = { placeholder: "SIZE", parse: takeLast(parseSize) } as const;
 /** As the engine has it, which is loaded by commands that need it alone. */
-export const memoryBytesMin = 400 * 2 ** 20;
+export const memoryBytesMin = 440 * 2 ** 20;
 
 /** What a process may take that opens a data folder. */
 export const memoryFlag = {
   placeholder: "SIZE",
   parse: takeLast((text: string) => {
     const bytes = parseSize(text);
-    if (bytes < memoryBytesMin) throw new UsageError("a size of 400MiB or more");
+    if (bytes < memoryBytesMin) throw new UsageError("a size of 440MiB or more");
     return bytes;
   }),
-  help: "memory that the whole process may take, 400MiB or more; it decides on threads, caches, queues and chunks",
+  help: "memory that the whole process may take, 440MiB or more; it decides on threads, caches, queues and chunks",
   defaultText: "half of the machine's, or of the container's",
 } as const;
 export const timeFlag = {

@@ -241,8 +241,8 @@ describe("settings", () => {
       '--retention-bytes must be a size such as 10GiB or 500MB, got "10 apples"',
     ],
     [["--memory", "much"], {}, null, '--memory must be a size such as 10GiB or 500MB, got "much"'],
-    [["--memory", "64MB"], {}, null, '--memory must be a size of 400MiB or more, got "64MB"'],
-    [[], { SVC_MEMORY: "0.3GiB" }, null, 'SVC_MEMORY must be a size of 400MiB or more, got "0.3GiB"'],
+    [["--memory", "64MB"], {}, null, '--memory must be a size of 440MiB or more, got "64MB"'],
+    [[], { SVC_MEMORY: "0.3GiB" }, null, 'SVC_MEMORY must be a size of 440MiB or more, got "0.3GiB"'],
     [["--listen", "8080"], {}, null, '--listen must be HOST:PORT such as 127.0.0.1:8080, got "8080"'],
     [
       ["--listen", "localhost:99999"],
