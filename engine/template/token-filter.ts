@@ -51,16 +51,26 @@ export function findLongTokens(needle: Uint8Array): LongToken[] {
   return tokens;
 }
 
+type OnToken = (from: number, to: number, isDecimal: boolean, hasDecimal: boolean) => void;
+
 /**
  * Calls `onToken` with each long hexadecimal token that has a letter, and with each long sequence of decimal digits,
- * also within such a token.
+ * also within such a token. A run of hexadecimal digits that is long enough has one at every ninth place, so most bytes
+ * of a long text are not read.
  */
-function forEachLongToken(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  onToken: (from: number, to: number, isDecimal: boolean, hasDecimal: boolean) => void,
-): void {
+function forEachLongToken(bytes: Uint8Array, from: number, to: number, onToken: OnToken): void {
+  for (let at = from + decimalTokenMin - 1; at < to; at += decimalTokenMin) {
+    if (hexDigitValues[bytes[at]!] === 16) continue;
+    let begin = at;
+    while (begin > from && hexDigitValues[bytes[begin - 1]!]! < 16) begin--;
+    let end = at + 1;
+    while (end < to && hexDigitValues[bytes[end]!]! < 16) end++;
+    if (end - begin >= decimalTokenMin) forEachTokenOfRun(bytes, begin, end, onToken);
+    at = end;
+  }
+}
+
+function forEachTokenOfRun(bytes: Uint8Array, from: number, to: number, onToken: OnToken): void {
   let begin = from;
   let decimalBegin = from;
   let hasDecimal = false;
