@@ -18,7 +18,7 @@ const workerUrl = new URL(isTypeScript ? "../worker/worker.ts" : "../worker/work
 
 /**
  * New objects of a thread. V8 takes 48 MiB by default, and lets as much memory of vectors that nobody uses any more stand
- * before it looks for it. Threads make vectors and few objects, so less costs no time (CPU time of a load, measured).
+ * before it looks for it. Encoding makes vectors and few objects, so less costs no time (CPU time of a load, measured).
  */
 const youngGenerationMiB = 12;
 
@@ -28,6 +28,8 @@ export interface ThreadOptions {
   columnCacheBytes: number;
   /** Heap at which the thread is ended; by default that of the process. */
   heapBytes?: number;
+  /** True: V8 decides how much memory new objects take, as is fast for queries. */
+  hasUsualYoungGeneration?: boolean;
 }
 
 /** A task as plain data; `kind` names the function that runs it. */
@@ -105,7 +107,7 @@ class RunningThread {
       maxThreads: 1,
       workerData: options,
       resourceLimits: {
-        maxYoungGenerationSizeMb: youngGenerationMiB,
+        ...(options.hasUsualYoungGeneration === true ? {} : { maxYoungGenerationSizeMb: youngGenerationMiB }),
         ...(options.heapBytes === undefined ? {} : { maxOldGenerationSizeMb: options.heapBytes / 2 ** 20 }),
       },
       // Otherwise the thread would block in Atomics.wait and never receive the port's messages.
