@@ -9,8 +9,8 @@ import type { MetricType } from "../model/sample.ts";
 import { growArray, type TextVector } from "../vector/text.ts";
 import type { SampleKernels } from "./batch-kernels.ts";
 
-/** A memory that has grown beyond this is not kept. A series takes about 800 bytes of it. */
-const keptBytesMax = 64 * 1024 * 1024;
+/** By default a memory that has grown beyond this is not kept. A series takes about 800 bytes of it. */
+const keptBytesDefault = 64 * 1024 * 1024;
 const keptKindsMax = 1_000;
 
 /** What a sample declares of its series. */
@@ -56,6 +56,8 @@ export class SeriesMemory {
     this.#names = kernels.newColumn();
   }
 
+  /** A memory of this thread that has grown beyond it is not kept. */
+  static keptBytesMax = keptBytesDefault;
   /** The memory that the next batch of this thread takes. */
   static #spare: SeriesMemory | undefined;
 
@@ -76,7 +78,7 @@ export class SeriesMemory {
 
   /** Gives the memory to the next batch of this thread. */
   giveBack(): void {
-    if (this.memory.byteLength <= keptBytesMax && this.#kinds.size <= keptKindsMax)
+    if (this.memory.byteLength <= SeriesMemory.keptBytesMax && this.#kinds.size <= keptKindsMax)
       SeriesMemory.#spare = this;
   }
 

@@ -134,5 +134,13 @@ export type DecodeResult = BodyResult[];
 interface DecodeReady {
   thread: string | undefined;
 }
+/** What a decoding thread is started with. */
+export interface DecodeThreadData {
+  /** In shared memory: the position in its group of the body that is being decoded. */
+  position: Int32Array;
+  /** The memory for series of samples that the thread keeps from body to body. */
+  seriesBytesMax: number;
+}
+
 /** What a decoding thread sends: once that it is ready, then the result of each task. */
 export type DecodeAnswer = DecodeReady | DecodeResult;

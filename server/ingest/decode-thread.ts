@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ThreadClock } from "../../engine/index.ts";
 import { MiB } from "../model/limits.ts";
-import type { BodyTask, DecodeAnswer, DecodeResult } from "./decode-task.ts";
+import type { BodyTask, DecodeAnswer, DecodeResult, DecodeThreadData } from "./decode-task.ts";
 import { decodeWallFactor, decodeYoungGenerationMiB } from "./limits.ts";
 
 /** Why a thread ended before it answered. */
@@ -21,6 +21,9 @@ function transferableBuffers(bodies: readonly Uint8Array[]): ArrayBuffer[] {
   return bodies.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
 }
 
+/** Series that a thread keeps from body to body: bytes at most, and as a share of its heap where that is small. */
+const seriesBytesMax = 64 * MiB;
+const seriesHeapShare = 8;
 /** The least time between two looks at a thread that has nearly used its time. */
 const watchMsMin = 10;
 
@@ -43,7 +46,10 @@ export class DecodeThread {
     // A file beside this one: TypeScript, or JavaScript once built.
     const program = new URL(`./decode-worker${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(program, {
-      workerData: this.#position,
+      workerData: {
+        position: this.#position,
+        seriesBytesMax: Math.min(seriesBytesMax, heapBytes / seriesHeapShare),
+      } satisfies DecodeThreadData,
       resourceLimits: {
         maxOldGenerationSizeMb: heapBytes / MiB,
         maxYoungGenerationSizeMb: decodeYoungGenerationMiB,

@@ -1,11 +1,12 @@
 /** Entry point of a decoding thread: decodes the groups of bodies that it gets, in order. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { findOwnThread } from "../../engine/index.ts";
+import { findOwnThread, SeriesMemory } from "../../engine/index.ts";
 import { decodeBody } from "./decode.ts";
-import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask } from "./decode-task.ts";
+import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask, DecodeThreadData } from "./decode-task.ts";
 
-const position = workerData as Int32Array;
+const { position, seriesBytesMax } = workerData as DecodeThreadData;
+SeriesMemory.keptBytesMax = seriesBytesMax;
 
 /** Batches' bytes are in shared memory; only bodies that may have to be read again are transferred back. */
 parentPort!.on("message", (tasks: DecodeTask) => {
