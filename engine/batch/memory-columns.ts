@@ -44,6 +44,8 @@ export class MemoryColumns implements BatchColumns {
 
   constructor() {
     const { memory, kernels } = this;
+    // The bytes of the last batch are gone: nothing is stable until bytes are read.
+    kernels.setStable(0, 0);
     kernels.beginBatch();
     const { stagedRowAt, stagedKeysAt, stagedFromAt, stagedToAt, stagedAttributesMax } = kernels;
     this.#times = memory.float64(stagedRowAt.value, 2);

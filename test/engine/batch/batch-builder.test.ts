@@ -60,6 +60,26 @@ describe(`batches (SVC_SEED=${seed})`, () => {
     );
   });
 
+  test("rows given as objects take over the memory of a batch of bytes, and nothing else of it", () => {
+    const rows = Array.from({ length: 200 }, (_, n) => ({
+      timeNs: 19_000n * dayNs + BigInt(n),
+      level: "info",
+      message: `order ${n} of ${"x".repeat((n * 700) % 9_000)} was paid`,
+      attributes: { [`key ${n % 5}`]: `value ${n * n}`, other: "y".repeat(n % 40) },
+    }));
+    const build = (columns?: PlainColumns) => {
+      const builder = new BatchBuilder("logs", { nowMs }, columns);
+      for (const row of rows) expect(builder.addLogRow(row)).toBeUndefined();
+      const { bytes } = builder.finish();
+      builder.release();
+      return Buffer.from(bytes);
+    };
+    const earlier = new BatchBuilder("logs", { nowMs });
+    earlier.read(Buffer.alloc(1_000_000, "z"));
+    earlier.release();
+    expect(build().equals(build(new PlainColumns()))).toBe(true);
+  });
+
   test("columns in WebAssembly and in TypeScript make the same batch, of values chosen to collide as well", () => {
     const sixteen = 16;
     const pairs = 12;
