@@ -1,4 +1,5 @@
 /** Which rows a batch takes without asking its policy, and the settings that say so. */
+import { openingBrace } from "./jsonchars.ts";
 import {
   attributesOffset,
   isOfDay,
@@ -11,8 +12,6 @@ import {
 } from "./batchrows.ts";
 import { reserveZeros, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
 import { isAfter, isBefore, timeSeconds } from "./jsontimes.ts";
-
-const openingBrace: u32 = 0x7b;
 
 /** What a batch's rows are read and admitted by: float64 numbers, at these indices. Of instants the second, then the nanoseconds. */
 let settings: usize = 0;
@@ -52,7 +51,6 @@ export function rowsSkewedBehind(): u32 {
 export function rowsSkewedAhead(): u32 {
   return skewedAhead;
 }
-
 
 /** Called first in each batch. Returns where its settings are written. */
 export function beginSettings(): usize {

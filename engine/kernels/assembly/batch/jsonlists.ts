@@ -2,17 +2,18 @@
  * Lists in JSON whose text is what JSON.stringify would print for them: without blanks, with the shortest escapes, with
  * numbers as JavaScript prints them. Such a list is stored as it was sent.
  */
+import {
+  backslash,
+  closingBrace,
+  closingBracket,
+  colon,
+  comma,
+  openingBrace,
+  openingBracket,
+  quote,
+} from "./jsonchars.ts";
 import { findPlainEnd, readScalar, rowEnd, skipPlain } from "./jsontext.ts";
 import { sameBytes } from "../bytes.ts";
-
-const quote: u32 = 0x22;
-const backslash: u32 = 0x5c;
-const comma: u32 = 0x2c;
-const colon: u32 = 0x3a;
-const openingBracket: u32 = 0x5b;
-const closingBracket: u32 = 0x5d;
-const openingBrace: u32 = 0x7b;
-const closingBrace: u32 = 0x7d;
 
 const depthMax: u32 = 8;
 /** Objects with more members are left to the caller. */

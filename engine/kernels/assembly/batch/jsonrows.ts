@@ -3,6 +3,7 @@
  * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Rows of any other shape
  * are left to the caller, as are rows for which the batch's policy may have more to say than its bounds.
  */
+import { closingBrace, colon, comma, openingBrace, openingBracket, quote } from "./jsonchars.ts";
 import {
   addRow,
   attributesOffset,
@@ -47,6 +48,7 @@ import {
 } from "./jsonspans.ts";
 import {
   endOfText,
+  findLineEnd,
   findPlainEnd,
   readScalar,
   readString,
@@ -65,14 +67,6 @@ const atUnusualRow: i32 = 1;
 const atStagedRow: i32 = 2;
 /** As many rows as were asked for have been read. */
 const atRowsMax: i32 = 3;
-
-const quote: u32 = 0x22;
-const comma: u32 = 0x2c;
-const colon: u32 = 0x3a;
-const openingBracket: u32 = 0x5b;
-const openingBrace: u32 = 0x7b;
-const closingBrace: u32 = 0x7d;
-const newline: u32 = 0x0a;
 
 /** Objects that are nested deeper than this, or whose names are longer, are left to the caller. */
 const depthMax: u32 = 16;
@@ -104,7 +98,6 @@ const seenMillis: u32 = 4;
 const seenLevel: u32 = 8;
 const seenMessage: u32 = 16;
 let seen: u32 = 0;
-
 
 /** Called first in each batch. Returns where its settings are written. */
 export function beginJson(): usize {
@@ -174,18 +167,6 @@ function takeRow(): i32 {
   if (hasKeyOfPolicy() || !isPlainlyAdmitted(base)) return atStagedRow;
   addRow(base);
   return atEnd;
-}
-
-@inline
-function findLineEnd(from: usize, to: usize): usize {
-  const lineEnd = i8x16.splat(<i8>newline);
-  for (let at = from; at < to; at += 16) {
-    const found = i8x16.bitmask(i8x16.eq(v128.load(at), lineEnd));
-    if (found == 0) continue;
-    const end = at + ctz(found);
-    return end < to ? end : to;
-  }
-  return to;
 }
 
 /** Stages the row. False where the caller has to read it. */

@@ -2,6 +2,7 @@
  * The fields of a span in JSON: its ids, name, kind, status and times become attributes, behind its own. Their keys are the
  * first of the batch, in this order.
  */
+import { point, quote, zero } from "./jsonchars.ts";
 import { endOfText, readString } from "./jsontext.ts";
 import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
 
@@ -20,10 +21,6 @@ export const spanKeys: u32 = 8;
 const startTime: u32 = 8;
 const endTime: u32 = 9;
 export const noSpanField: u32 = 10;
-
-const quote: u32 = 0x22;
-const zero: u32 = 0x30;
-const point: u32 = 0x2e;
 
 /** Decimals of milliseconds from so many nanoseconds on have more digits than are exact. */
 const nanosecondsMax: f64 = 1e15;

@@ -1,10 +1,6 @@
 /** Strings, literals and numbers of JSON, read from their bytes. Strings are decoded in place. */
+import { backslash, minus, newline, point, quote, zero } from "./jsonchars.ts";
 
-const quote: u32 = 0x22;
-const backslash: u32 = 0x5c;
-const minus: u32 = 0x2d;
-const zero: u32 = 0x30;
-const point: u32 = 0x2e;
 const letterU: u32 = 0x75;
 
 /** Decimals of more digits may be printed otherwise than they were sent. */
@@ -239,3 +235,15 @@ function writePoint(to: usize, point: i32): usize {
   return to + 4;
 }
 
+/** Where a line ends: at its line feed, or at `to`. */
+@inline
+export function findLineEnd(from: usize, to: usize): usize {
+  const lineEnd = i8x16.splat(<i8>newline);
+  for (let at = from; at < to; at += 16) {
+    const found = i8x16.bitmask(i8x16.eq(v128.load(at), lineEnd));
+    if (found == 0) continue;
+    const end = at + ctz(found);
+    return end < to ? end : to;
+  }
+  return to;
+}

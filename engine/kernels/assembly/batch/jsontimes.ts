@@ -1,8 +1,7 @@
 /** The time of a row in JSON: whole seconds since the epoch, and nanoseconds of the second. */
+import { quote, zero } from "./jsonchars.ts";
 import { digitsEnd, numberAt } from "./jsontext.ts";
 
-const quote: u32 = 0x22;
-const zero: u32 = 0x30;
 const exactDigits: u32 = 15;
 const nanosDigitsMax: u32 = 19;
 

@@ -1,5 +1,18 @@
 /** Reads rows of samples from JSON lines. The members of a row that are neither its time nor its value are its alias. */
 import {
+  backslash,
+  closingBrace,
+  closingBracket,
+  colon,
+  comma,
+  minus,
+  openingBrace,
+  openingBracket,
+  point,
+  quote,
+  zero,
+} from "./jsonchars.ts";
+import {
   addSampleRow,
   addToKey,
   beginKey,
@@ -11,7 +24,7 @@ import {
   sampleRows,
   sampleRowsMax,
 } from "./samplerows.ts";
-import { digitsEnd, findPlainEnd, numberAt, setRowEnd, skipBlank } from "./jsontext.ts";
+import { digitsEnd, findLineEnd, findPlainEnd, numberAt, setRowEnd, skipBlank } from "./jsontext.ts";
 import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
 
 /** What reading stopped at. */
@@ -24,19 +37,6 @@ const atStagedRow: i32 = 2;
 const atRowsMax: i32 = 3;
 /** As `atStagedRow`, but the caller has to read the value, too. */
 const atStagedText: i32 = 4;
-
-const quote: u32 = 0x22;
-const comma: u32 = 0x2c;
-const colon: u32 = 0x3a;
-const backslash: u32 = 0x5c;
-const openingBracket: u32 = 0x5b;
-const closingBracket: u32 = 0x5d;
-const openingBrace: u32 = 0x7b;
-const closingBrace: u32 = 0x7d;
-const newline: u32 = 0x0a;
-const minus: u32 = 0x2d;
-const zero: u32 = 0x30;
-const point: u32 = 0x2e;
 
 /** Decimals of more digits may be printed otherwise than they were sent. */
 const exactDigits: u32 = 15;
@@ -134,17 +134,6 @@ export function readSampleRow(from: usize, to: usize): i32 {
   rowTo = to;
   setRowEnd(rowTo);
   return takeRow();
-}
-
-function findLineEnd(from: usize, to: usize): usize {
-  const lineEnd = i8x16.splat(<i8>newline);
-  for (let at = from; at < to; at += 16) {
-    const found = i8x16.bitmask(i8x16.eq(v128.load(at), lineEnd));
-    if (found == 0) continue;
-    const end = at + ctz(found);
-    return end < to ? end : to;
-  }
-  return to;
 }
 
 function takeRow(): i32 {
