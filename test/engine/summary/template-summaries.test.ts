@@ -137,9 +137,10 @@ test.each(profiles)(
   `rows of %s are grouped by template and level without a look at them (SVC_SEED=${seed})`,
   async (profile) => {
     const startMs = Date.UTC(2024, 6, 1 + profiles.indexOf(profile));
-    const rows = [...generateRows({ profile, seed, rows: 45_000, startMs })];
-    for (let from = 0; from < rows.length; from += 15_000) {
-      await store.append("logs", rows.slice(from, from + 15_000));
+    const rows = [...generateRows({ profile, seed, rows: 60_000, startMs })];
+    for (let from = 0; from < rows.length; from += 30_000) {
+      // With fewer rows a chunk may have too many templates for them, and be stored as plain text.
+      await store.append("logs", rows.slice(from, from + 30_000));
       await store.seal();
     }
     const ids = new Map(rows.map(({ message }) => [message, templateIdOf(message)]));
@@ -149,7 +150,7 @@ test.each(profiles)(
 
     const survey = new NeedleSurvey();
     for (const row of rows) survey.add(row);
-    const texts = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 3)).map(filterFor);
+    const texts = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 2)).map(filterFor);
     const levels = [...new Set(rows.map(({ level }) => level.toLowerCase()))].map(
       (value): Filter => ({ kind: "equals", field: { kind: "level" }, value }),
     );
@@ -173,8 +174,8 @@ test.each(profiles)(
     }
     expect(unread).toBeGreaterThan(sets.length / 3);
 
-    // A range that cuts a chunk reads that chunk alone.
-    const cutNs = rows[7_500]!.timeNs;
+    // A range that cuts a chunk reads that chunk alone. Rows come a little out of order: this one cuts only the first.
+    const cutNs = rows[100]!.timeNs;
     const cut = await group([], cutNs, toNs);
     expect(cut.groups).toEqual(
       groupNaively(
@@ -182,10 +183,10 @@ test.each(profiles)(
         ids,
       ),
     );
-    expect(cut.scanned).toBeLessThan(rows.length / 2);
+    expect(cut.scanned).toBeLessThanOrEqual(30_000);
 
     // More rows come, in memory and then in one more chunk.
-    const more = rows.slice(0, 20_000);
+    const more = rows.slice(0, 30_000);
     const all = groupNaively([...rows, ...more], ids);
     await store.append("logs", more);
     expect((await group([], fromNs, toNs)).groups).toEqual(all);
