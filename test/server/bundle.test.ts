@@ -11,8 +11,11 @@ const server = join(import.meta.dirname, "../../server");
 const root = mkdtempSync(join(tmpdir(), "svc-bundle-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
+/** The seed of the tests is no setting of svc, which refuses variables that it does not know. */
+const { SVC_SEED: _, ...env } = process.env;
+
 async function runNode(words: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, words);
+  const { stdout } = await promisify(execFile)(process.execPath, words, { env });
   return stdout.trim();
 }
 const runProgram = () => runNode([join(root, "server/svc.js")]);
