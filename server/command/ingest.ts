@@ -95,8 +95,7 @@ export const ingest: Command<typeof flags> = {
         stop.signal,
       );
     }
-    // However much there may be, a load needs little.
-    restartWithLessMemory(0);
+    restartWithLessMemory(settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);
