@@ -127,6 +127,9 @@ function combinePoints(
 ): number | undefined {
   // A remainder jumps where the left number is a multiple of the right one.
   if (op === "%") checkApart(left / right, Math.round(left / right), forms);
+  // What is 0 but for the errors of floats has no quotient, and no power that is negative or no whole number.
+  if (op === "/") checkApart(right, 0, forms);
+  if (op === "^" && (right < 0 || !Number.isInteger(right))) checkApart(left, 0, forms);
   if (!(op in comparing)) return calculateWith(op, left, right);
   checkApart(left, right, forms);
   const holds = compareNumbers(left, op, right);
