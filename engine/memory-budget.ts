@@ -49,7 +49,7 @@ const decodeHeapBytesMax = 2 * GiB;
 const heapBytesMin = 96 * MiB;
 /** What a query keeps beside columns exists so many times: on a thread and merged, or merged and as an answer. */
 const queryCopies = 2;
-/** Most of the memtable of a load: the chunks that are being encoded, and one that fills. */
+/** Maximum of the memtable of a load: the chunks that are being encoded, and one that is being filled. */
 const loadMemtableBytesMax = 96 * MiB;
 
 const everyUse: readonly MemoryUse[] = ["server", "load", "library"];
@@ -73,14 +73,14 @@ const parts = {
   queries: { bytesMin: 32 * MiB, weight: 12, bytesMax: () => 4 * GiB, uses: asking },
   /** Rows that are searchable and not sealed yet. With more, longer bursts come in faster than they are sealed. */
   memtable: { bytesMin: 16 * MiB, weight: 6, bytesMax: () => 256 * MiB, uses: everyUse },
-  /** The maintenance thread and encoder threads. At the most, chunks are full and half of the cores encode. */
+  /** The maintenance thread and encoder threads. With the maximum, chunks have their full size and half of the cores encode. */
   encoding: {
     bytesMin: threadBytes + encodedRowBytes * fullChunkRowsMin,
     weight: 8,
     bytesMax: (cores) => fullEncoderBytes * (1 + Math.floor(cores / 2)),
     uses: everyUse,
   },
-  /** The decoding threads: at the most, all of them work and one has the largest body of the costliest format. */
+  /** The decoding threads. With the maximum, all of them work and one decodes the largest body of the costliest format. */
   decoding: {
     bytesMin: threadBytes + decoderBytes,
     weight: 14,

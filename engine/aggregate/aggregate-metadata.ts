@@ -1,6 +1,7 @@
 /**
  * Computes aggregates without reading a column: from summaries of whole days, from chunk headers, and from templates.
  */
+import type { ChunkExtent } from "../chunk/chunk-entry.ts";
 import { type ChunkRef, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
@@ -11,9 +12,7 @@ import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answ
 import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
 import { boundsFromHeader, type CountTextRows, countFromHeader, toLabel } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";
-import type { AggregateTask } from "./aggregate-task.ts";
 import type { AggregationState } from "./aggregation-state.ts";
-import type { BucketGrid } from "./bucket-runs.ts";
 import { collectReadFields } from "./point-states.ts";
 
 /** Aggregations that a chunk's header has the numbers for. */
@@ -56,9 +55,9 @@ async function addDay(
   summaries: DaySummaries,
   refs: readonly SealedChunkRef[],
 ): Promise<boolean> {
-  const { task, open, grid, groups, points, states, scanned } = state;
+  const { task, open, groups, points, states, scanned } = state;
   const [field] = task.groupBy;
-  const bucket = commonBucket(task, grid, refs);
+  const bucket = commonBucket(state, refs);
   if (bucket === undefined) return false;
   const openInTurn: OpenInTurn = async (ref) => {
     await state.yieldThread();
@@ -76,26 +75,31 @@ async function addDay(
   return true;
 }
 
+/** The bucket of all rows of some chunks of a day; see `bucketOfExtent`. */
+export function commonBucket(state: AggregationState, refs: readonly SealedChunkRef[]): number | undefined {
+  const [{ day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
+  let timeNsMin = Number.POSITIVE_INFINITY;
+  let timeNsMax = Number.NEGATIVE_INFINITY;
+  for (const { entry } of refs) {
+    timeNsMin = Math.min(timeNsMin, entry.timeNsMin);
+    timeNsMax = Math.max(timeNsMax, entry.timeNsMax);
+  }
+  return bucketOfExtent(state, day, { timeNsMin, timeNsMax });
+}
+
 /**
- * Returns the bucket that contains all rows of some chunks of a day; undefined where they have several buckets, or some
+ * The bucket that contains all rows of a range of time within a day; undefined where they have several buckets, or some
  * rows lie outside the query's range.
  */
-export function commonBucket(
-  { fromNs, toNs }: Pick<AggregateTask, "fromNs" | "toNs">,
-  grid: BucketGrid,
-  refs: readonly SealedChunkRef[],
+export function bucketOfExtent(
+  { task, grid }: AggregationState,
+  day: number,
+  { timeNsMin, timeNsMax }: Pick<ChunkExtent, "timeNsMin" | "timeNsMax">,
 ): number | undefined {
-  const [{ day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
-  const range = clampToDay(fromNs, toNs, day);
-  let least = Number.POSITIVE_INFINITY;
-  let greatest = Number.NEGATIVE_INFINITY;
-  for (const { entry } of refs) {
-    least = Math.min(least, entry.timeNsMin);
-    greatest = Math.max(greatest, entry.timeNsMax);
-  }
-  if (least < range.from || greatest >= range.to) return undefined;
-  const bucket = grid.bucketOf(day, least);
-  return bucket === grid.bucketOf(day, greatest) ? bucket : undefined;
+  const range = clampToDay(task.fromNs, task.toNs, day);
+  if (timeNsMin < range.from || timeNsMax >= range.to) return undefined;
+  const bucket = grid.bucketOf(day, timeNsMin);
+  return bucket === grid.bucketOf(day, timeNsMax) ? bucket : undefined;
 }
 
 /**
@@ -134,16 +138,14 @@ export function fromHeader(state: AggregationState, countTexts: CountTexts): Chu
  * that part.
  */
 function addFromHeader(
-  { task, grid, extraction, groups, points, states }: AggregationState,
+  state: AggregationState,
   { view, residual }: OpenChunk,
   textRows: CountTextRows,
 ): boolean {
-  const { timeNsMin, timeNsMax } = view.header;
-  const range = clampToDay(task.fromNs, task.toNs, view.day);
+  const { task, extraction, groups, points, states } = state;
   if (extraction !== undefined || task.aggregates.some(({ op }) => !headerOps.has(op))) return false;
-  if (timeNsMin < range.from || timeNsMax >= range.to) return false;
-  const bucket = grid.bucketOf(view.day, timeNsMin);
-  if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
+  const bucket = bucketOfExtent(state, view.day, view.header);
+  if (bucket === undefined) return false;
   const { values } = collectReadFields(task.aggregates);
   const bounds = values.map((value) => boundsFromHeader(value, view));
   if (bounds.includes(undefined)) return false;

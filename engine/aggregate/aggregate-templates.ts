@@ -2,15 +2,14 @@
 import { isMessageTextFilter } from "../filter/message-search.ts";
 import { compileRowTest } from "../filter/predicate.ts";
 import { timeMs } from "../model/day.ts";
-import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, countUnreadChunk } from "../plan/scan-statistics.ts";
-import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
+import type { AnswerSource, ChunkAnswerSource } from "../summary/answer-source.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
-import { addDays, commonBucket } from "./aggregate-metadata.ts";
+import { addDays, bucketOfExtent, commonBucket } from "./aggregate-metadata.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 
 /** Aggregations that templates have the numbers for. */
@@ -25,7 +24,7 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
   const isAnswerable = isGroupedByTemplate(state);
   const adder = new GroupAdder(state);
   return (chunk) => {
-    const bucket = isAnswerable ? onlyBucket(state, chunk) : undefined;
+    const bucket = isAnswerable ? bucketOfExtent(state, chunk.view.day, chunk.view.header) : undefined;
     if (bucket === undefined) return false;
     const texts = chunk.residual.filter(isMessageTextFilter);
     const others = chunk.residual.filter((filter) => !isMessageTextFilter(filter));
@@ -41,7 +40,7 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
 
 /** The same for all chunks of a day at once, where nothing is filtered. */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
-  const { task, grid, scanned, yieldThread } = state;
+  const { task, scanned, yieldThread } = state;
   const isAnswerable = isGroupedByTemplate(state) && task.steps.length === 0;
   const adder = new GroupAdder(state);
   return async (chunks) => {
@@ -49,7 +48,7 @@ export function fromTemplateDays(state: AggregationState, templates: TemplateCou
     return addDays(chunks, async (refs) => {
       await yieldThread();
       checkControl(task.control);
-      const bucket = commonBucket(task, grid, refs);
+      const bucket = commonBucket(state, refs);
       const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, yieldThread);
       if (known === undefined) return false;
       adder.add(known, { kind: "always" }, refs[0]!.day, bucket!);
@@ -67,15 +66,6 @@ function isGroupedByTemplate({ task, extraction }: AggregationState): boolean {
     task.groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
     task.aggregates.every(({ op }) => templateOps.has(op))
   );
-}
-
-/** The bucket of all rows of a chunk; undefined where they have several, or some lie outside of the query's range. */
-function onlyBucket({ task, grid }: AggregationState, { view }: OpenChunk): number | undefined {
-  const { timeNsMin, timeNsMax } = view.header;
-  const range = clampToDay(task.fromNs, task.toNs, view.day);
-  if (timeNsMin < range.from || timeNsMax >= range.to) return undefined;
-  const bucket = grid.bucketOf(view.day, timeNsMin);
-  return bucket === grid.bucketOf(view.day, timeNsMax) ? bucket : undefined;
 }
 
 function readsLevelAlone(filter: Filter): boolean {

@@ -131,7 +131,7 @@ export class SeriesMemory {
     return { low: this.#fingerprint[0]!, high: this.#fingerprint[1]! };
   }
 
-  /** The number of the text at an address, given now where it has none: equal texts have equal numbers. */
+  /** Returns the number of the text at an address; a new text gets the next number. */
   numberText(at: number, length: number): number {
     return this.kernels.internText(this.#names, at, length);
   }

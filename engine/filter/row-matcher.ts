@@ -4,7 +4,7 @@ import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automa
 import type { MessageColumn } from "../template/message-column.ts";
 import { groupOf, type VariableGroup } from "../template/variable-columns.ts";
 
-/** Where the matching of a template's messages goes on: with the value of a slot, or with a result. */
+/** The next step of matching a template's messages: reading the value of a slot, or a result. */
 type Step = { result: AutomatonResult } | SlotStep;
 
 interface SlotStep {
@@ -14,9 +14,12 @@ interface SlotStep {
   slot: number;
   /** The automaton's state before that value. */
   state: number;
-  /** The state behind each text of the slot, where rows share texts; -1 is not computed yet. */
+  /**
+   * The automaton's state after each text of the slot, where rows share texts; -1 where it is not computed yet. Undefined
+   * where each row has a text of its own.
+   */
   textStates: Int32Array | undefined;
-  /** By the state behind the value. */
+  /** What follows, by the automaton's state after the value. */
   after: Map<number, Step>;
 }
 

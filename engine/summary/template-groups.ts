@@ -39,28 +39,19 @@ export function listTemplateGroups(
   const counts = new Uint32Array(templateCount * levelCount);
   const first = new Uint32Array(counts.length);
   const last = new Uint32Array(counts.length);
-  let groups = 0;
   // Rows are in order of time, so the first row of a group has its first time.
   for (let row = 0; row < codes.length; row++) {
     const cell = codes[row]! * levelCount + (level.codes === undefined ? 0 : level.codes[row]!);
-    if (counts[cell] === 0) {
-      first[cell] = row;
-      groups++;
-    }
+    if (counts[cell] === 0) first[cell] = row;
     last[cell] = row;
     counts[cell] = counts[cell]! + 1;
   }
-  const listed = makeGroups(groups, level.texts);
   const { timeNs } = view;
-  for (let cell = 0, group = 0; cell < counts.length; cell++) {
-    if (counts[cell] === 0) continue;
-    listed.templates[group] = Math.floor(cell / levelCount);
-    listed.levels[group] = cell % levelCount;
-    listed.rows[group] = counts[cell]!;
-    listed.firstNs[group] = timeNs[first[cell]!]!;
-    listed.lastNs[group++] = timeNs[last[cell]!]!;
-  }
-  return listed;
+  return collectGroups(level.texts, {
+    rows: counts,
+    firstNs: (cell) => timeNs[first[cell]!]!,
+    lastNs: (cell) => timeNs[last[cell]!]!,
+  });
 }
 
 /**
@@ -87,29 +78,42 @@ export async function sumTemplateGroups(
       lastNs[cell] = Math.max(lastNs[cell]!, part.lastNs[i]!);
     }
   }
-  let groups = 0;
-  for (let cell = 0; cell < rows.length; cell++) if (rows[cell]! > 0) groups++;
-  const sum = makeGroups(groups, [...levelTexts]);
-  for (let cell = 0, group = 0; cell < rows.length; cell++) {
-    if (rows[cell] === 0) continue;
-    sum.templates[group] = Math.floor(cell / levelCount);
-    sum.levels[group] = cell % levelCount;
-    sum.rows[group] = rows[cell]!;
-    sum.firstNs[group] = firstNs[cell]!;
-    sum.lastNs[group++] = lastNs[cell]!;
-  }
-  return sum;
+  return collectGroups([...levelTexts], {
+    rows,
+    firstNs: (cell) => firstNs[cell]!,
+    lastNs: (cell) => lastNs[cell]!,
+  });
 }
 
-function makeGroups(groups: number, levelTexts: readonly (string | undefined)[]): TemplateGroups {
-  return {
-    templates: new Uint32Array(groups),
-    levels: new Uint8Array(groups),
-    rows: new Uint32Array(groups),
-    firstNs: new Float64Array(groups),
-    lastNs: new Float64Array(groups),
+/** Numbers of all pairs of a template and a level: those of template t and level l are in cell t × levels + l. */
+interface GroupCells {
+  rows: ArrayLike<number>;
+  firstNs: (cell: number) => number;
+  lastNs: (cell: number) => number;
+}
+
+/** The groups of the cells that have rows. */
+function collectGroups(levelTexts: readonly (string | undefined)[], cells: GroupCells): TemplateGroups {
+  const { rows } = cells;
+  let count = 0;
+  for (let cell = 0; cell < rows.length; cell++) if (rows[cell]! > 0) count++;
+  const groups = {
+    templates: new Uint32Array(count),
+    levels: new Uint8Array(count),
+    rows: new Uint32Array(count),
+    firstNs: new Float64Array(count),
+    lastNs: new Float64Array(count),
     levelTexts,
   };
+  for (let cell = 0, group = 0; cell < rows.length; cell++) {
+    if (rows[cell] === 0) continue;
+    groups.templates[group] = Math.floor(cell / levelTexts.length);
+    groups.levels[group] = cell % levelTexts.length;
+    groups.rows[group] = rows[cell]!;
+    groups.firstNs[group] = cells.firstNs(cell);
+    groups.lastNs[group++] = cells.lastNs(cell);
+  }
+  return groups;
 }
 
 /** The levels of a chunk and the code of each row's, undefined where all are the first. */

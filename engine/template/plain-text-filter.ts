@@ -1,6 +1,6 @@
 /**
  * The filter of messages that are stored as plain text: which letter n-grams and which long tokens occur in the chunk,
- * and in which blocks of its rows. So a search reads the blocks alone that may hold its text.
+ * and in which blocks of its rows. A search reads only the blocks that may contain its text.
  */
 import { align8 } from "../files/column-payload.ts";
 import type { Kernels } from "../kernels/contract.ts";
@@ -8,9 +8,9 @@ import { type TextVector, textCount } from "../vector/text.ts";
 import { findNgrams, mayContainNgrams, NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import { findLongTokens, type LongToken, TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 
-/** Rows in every block of n-grams but the last. Part of the format. */
+/** Rows of a block of the n-gram filter; the last block may have fewer. Part of the format. */
 const ngramBlockRows = 4096;
-/** Rows in every block of the token filter but the last. Part of the format. */
+/** Rows of a block of the token filter; the last block may have fewer. Part of the format. */
 const tokenBlockRows = 1024;
 /** Fewer bytes of messages are searched as fast as a filter is read. Chosen, not measured. */
 const filteredBytesMin = 256 * 1024;
@@ -44,13 +44,13 @@ export function buildPlainTextFilter(text: TextVector): Uint8Array | undefined {
   return Buffer.concat([head, tokens.finish()]);
 }
 
-/** What filters are asked for a text: its n-grams, and the pieces of its long tokens. */
+/** What a filter is probed for when a text is searched: the n-grams of the text and the pieces of its long tokens. */
 export interface FilteredText {
   ngrams: readonly number[];
   pieces: LongToken;
 }
 
-/** The bytes of a text to search for; case may be ignored. */
+/** Prepares the probes for the bytes of a text, also for a search that ignores case. */
 export function toFilteredText(needle: Uint8Array): FilteredText {
   return { ngrams: findNgrams(needle, NgramLength.messages), pieces: findLongTokens(needle).flat() };
 }

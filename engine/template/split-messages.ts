@@ -1,6 +1,6 @@
 /**
- * Messages that are split into templates and variables already. A chunk stores them so, and every chunk has the same
- * tokeniser: chunks are merged without their texts, and nothing is split again.
+ * Messages that are already split into templates and variables, as a chunk stores them. All chunks have the same
+ * tokeniser, so a merge neither builds the texts nor splits them again.
  */
 
 import { sharedText, textPerRow } from "../kernels/decoding.ts";
@@ -11,7 +11,7 @@ import { slotByte, type TokenizedMessages, withPlacedMessages } from "./tokenize
 import { groupOf, type RepeatableAttribute, type VariableGroup } from "./variable-columns.ts";
 
 export interface SplitMessages {
-  /** Where each message begins in the text of all of them, and where the last ends: as many bytes as the texts have. */
+  /** Offsets of the messages in their concatenated texts, which are not stored; the last entry is the length of all. */
   offsets: Uint32Array;
   /** Each once, in any order. Some may have no row. */
   templates: TextVector;

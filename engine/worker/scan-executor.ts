@@ -177,7 +177,10 @@ export class ScanExecutor {
   }
 }
 
-/** Runs a task with an account of its own of what it keeps; what it answers is the receiver's to count. */
+/**
+ * Runs a task, and counts what it keeps beside columns until it ends. Its answer is not counted here: the thread that
+ * merges the answers counts it.
+ */
 async function withCharge<Task extends ScanTask, Answer>(
   task: Task,
   run: (task: Task) => Promise<Answer>,

@@ -7,8 +7,8 @@ export const ingestBodyBytesMax = 32 * MiB;
 /** Bytes of a journal that are stored at a time while more of it comes in. */
 export const journalPartBytes = 4 * MiB;
 /**
- * One body unpacked, where there is memory for it: usually 4 to 8 times its size on the wire. One decoding thread holds it
- * as a whole.
+ * The largest body after decompression, which is usually 4 to 8 times its size on the wire; less where memory is scarce.
+ * A decoding thread holds the whole body.
  */
 export const ingestUnpackedBytesMax = 128 * MiB;
 /** Rows of one body. The smallest row has three bytes, but takes some hundred in memory while it is decoded. */
