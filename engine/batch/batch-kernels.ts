@@ -3,19 +3,37 @@
  */
 import type { Global } from "../kernels/webassembly.ts";
 
-export interface BatchKernels {
+/** What reading lines stopped at: the end, a row that the caller has to read or to add, or as many rows as were asked for. */
+export type LineStop = "end" | "unusual row" | "staged row" | "rows";
+
+/** By their numbers in batch/jsonlines.ts. */
+export const lineStops: readonly LineStop[] = ["end", "unusual row", "staged row", "rows"];
+
+/** What batch/jsonlines.ts exports: the row that was read last, and how many were. */
+interface LineKernels {
+  lastRowFrom(): number;
+  lastRowTo(): number;
+  lastLine(): number;
+  rowsRead(): number;
+}
+
+/** Tables of texts that rows of all signals have. */
+interface TextKernels {
+  setStable(from: number, to: number): void;
+  textCount(table: number): number;
+  textBytes(table: number): number;
+  gatherTexts(table: number, offsets: number, bytes: number): void;
+}
+
+export interface BatchKernels extends LineKernels, TextKernels {
   stagedRowAt: Global;
   stagedKeysAt: Global;
   stagedFromAt: Global;
   stagedToAt: Global;
   stagedAttributesMax: Global;
-  setStable(from: number, to: number): void;
-  textCount(table: number): number;
-  textBytes(table: number): number;
   valueCount(column: number): number;
   columnRows(column: number): number;
   columnCodes(column: number): number;
-  gatherTexts(table: number, offsets: number, bytes: number): void;
   gatherCodes(column: number, rows: number, positions: number, out: number): void;
   beginBatch(): void;
   keyCount(): number;
@@ -43,28 +61,20 @@ export interface BatchKernels {
   beginJson(): number;
   addName(at: number, length: number, kind: number): void;
   beginRows(source: number, from: number): void;
-  lastRowFrom(): number;
-  lastRowTo(): number;
-  lastLine(): number;
   untimedRows(): number;
   rowsSkewedBehind(): number;
   rowsSkewedAhead(): number;
-  rowsRead(): number;
   readRows(to: number, most: number): number;
   readRow(from: number, to: number): number;
 }
 
 /** What batch/texttable.ts, batch/samplerows.ts and batch/samplelines.ts export for samples. */
-export interface SampleKernels {
-  setStable(from: number, to: number): void;
+export interface SampleKernels extends LineKernels, TextKernels {
   newColumn(): number;
   findText(table: number, at: number, length: number): number;
   internText(table: number, at: number, length: number): number;
   textAt(table: number, code: number): number;
   textLength(table: number, code: number): number;
-  textCount(table: number): number;
-  textBytes(table: number): number;
-  gatherTexts(table: number, offsets: number, bytes: number): void;
   placeTexts(table: number, codes: number, count: number, offsets: number): number;
   gatherSomeTexts(table: number, codes: number, count: number, bytes: number): void;
   beginAliases(): void;
@@ -83,10 +93,6 @@ export interface SampleKernels {
   beginSampleLines(source: number, from: number, kind: number): void;
   readSampleLines(to: number, most: number): number;
   readSampleRow(from: number, to: number): number;
-  sampleRowsRead(): number;
-  sampleRowFrom(): number;
-  sampleRowTo(): number;
-  sampleLine(): number;
   stagedAlias(): number;
   stagedSeconds(): number;
   stagedNanos(): number;

@@ -9,6 +9,7 @@ import {
 } from "../limits.ts";
 import type { ByteSource } from "../vector/text-table.ts";
 import type { AdmissionCounts, AdmissionPolicy, TimeBounds } from "./admission-policy.ts";
+import { type LineStop, lineStops } from "./batch-kernels.ts";
 import type { MemoryColumns } from "./memory-columns.ts";
 import { RowRanges } from "./row-ranges.ts";
 
@@ -29,12 +30,6 @@ export interface JsonRowForm {
   /** Whether rows whose message begins with a brace are left to the caller. */
   flattensJson: boolean;
 }
-
-/** What reading stopped at: the end, a row that the caller has to read, or to add; or as many rows as were asked for. */
-export type JsonStop = "end" | "unusual row" | "staged row" | "rows";
-
-/** In the order of the numbers in assembly/batch/jsonrows.ts. */
-const stops: readonly JsonStop[] = ["end", "unusual row", "staged row", "rows"];
 
 /** What the batch says of its rows. */
 interface RowRules extends TimeBounds {
@@ -76,14 +71,14 @@ export class JsonRows {
   }
 
   /** Reads lines from where the last call stopped until the end of the bytes, at most `rowsMax` rows. */
-  readLines(rowsMax: number): JsonStop {
+  readLines(rowsMax: number): LineStop {
     const { kernels } = this.#columns;
-    return stops[kernels.readRows(this.#at(this.#source.bytes.length), rowsMax)]!;
+    return lineStops[kernels.readRows(this.#at(this.#source.bytes.length), rowsMax)]!;
   }
 
   /** Reads the row at [from, to). */
-  readRow(from: number, to: number): JsonStop {
-    return stops[this.#columns.kernels.readRow(this.#at(from), this.#at(to))]!;
+  readRow(from: number, to: number): LineStop {
+    return lineStops[this.#columns.kernels.readRow(this.#at(from), this.#at(to))]!;
   }
 
   /** Rows that the last call of `readLines` read, with the one that it stopped at. */

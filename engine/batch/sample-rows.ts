@@ -1,13 +1,11 @@
 /** Reads samples from JSON lines in WebAssembly, but for rows that name their series in a way that is new. */
 
 import { parseRoundTripBytes } from "../vector/number.ts";
+import { type LineStop, lineStops } from "./batch-kernels.ts";
 import type { SeriesMemory } from "./series-memory.ts";
 
-/** In the order of the numbers in assembly/batch/samplelines.ts. */
-const stops = ["end", "unusual row", "staged row", "rows", "staged text"] as const;
-
-/** What reading stopped at: the end, a row that the caller has to read or to add; or as many rows as were asked for. */
-export type SampleStop = "end" | "unusual row" | "staged row" | "rows";
+/** What `readSampleLines` stops at where it leaves the value of a staged row to the caller; see samplelines.ts. */
+const stagedText = lineStops.length;
 
 /** Where samples are added. */
 interface SampleBatch {
@@ -37,24 +35,24 @@ export class SampleRows {
   }
 
   /** Reads lines from where the last call stopped, at most `rowsMax` rows that are not blank. */
-  readLines(rowsMax: number): SampleStop {
+  readLines(rowsMax: number): LineStop {
     return this.#stopOf(this.#memory.kernels.readSampleLines(this.#at + this.#body.length, rowsMax));
   }
 
   /** Reads the row at [from, to). */
-  readRow(from: number, to: number): SampleStop {
+  readRow(from: number, to: number): LineStop {
     return this.#stopOf(this.#memory.kernels.readSampleRow(this.#at + from, this.#at + to));
   }
 
   /** Rows that the last call of `readLines` read, with the one that it stopped at. */
   get rowsRead(): number {
-    return this.#memory.kernels.sampleRowsRead();
+    return this.#memory.kernels.rowsRead();
   }
 
   /** Where the last row lies, and the number of its line. */
   get lastRow(): { from: number; to: number; line: number } {
     const { kernels } = this.#memory;
-    return { from: kernels.sampleRowFrom(), to: kernels.sampleRowTo(), line: kernels.sampleLine() };
+    return { from: kernels.lastRowFrom(), to: kernels.lastRowTo(), line: kernels.lastLine() };
   }
 
   /** Adds the staged row. Returns why it cannot be stored, or undefined. */
@@ -64,12 +62,14 @@ export class SampleRows {
     return this.#batch.addByAlias(kernels.stagedAlias(), seconds, nanos, this.#value);
   }
 
-  #stopOf(number: number): SampleStop {
+  #stopOf(number: number): LineStop {
     const { kernels } = this.#memory;
     this.#batch.takeRows();
-    const stop = stops[number]!;
-    if (stop === "staged row") this.#value = kernels.stagedValue();
-    if (stop !== "staged text") return stop;
+    if (number !== stagedText) {
+      const stop = lineStops[number]!;
+      if (stop === "staged row") this.#value = kernels.stagedValue();
+      return stop;
+    }
     const value = parseRoundTripBytes(this.#body, kernels.stagedValueFrom(), kernels.stagedValueTo());
     if (value === undefined) return "unusual row";
     this.#value = value;

@@ -34,6 +34,21 @@ import {
   otherSignalKey,
   setGuess,
 } from "./jsonkeys.ts";
+import {
+  atEnd,
+  atRowsMax,
+  atStagedRow,
+  atUnusualRow,
+  base,
+  beginLines,
+  beginReading,
+  hasLine,
+  rowFrom,
+  rowsRead,
+  rowTo,
+  setRow,
+  takeLine,
+} from "./jsonlines.ts";
 import { readList } from "./jsonlists.ts";
 import {
   beginSpan,
@@ -48,41 +63,20 @@ import {
 } from "./jsonspans.ts";
 import {
   endOfText,
-  findLineEnd,
   findPlainEnd,
   readScalar,
   readString,
-  setRowEnd,
   setTextEnd,
   skipBlank,
 } from "./jsontext.ts";
 import { readMillis, readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
 import { sameBytes } from "../bytes.ts";
 
-/** What `readRows` stopped at. */
-const atEnd: i32 = 0;
-/** A row that the caller has to read. */
-const atUnusualRow: i32 = 1;
-/** A row that is staged, for the caller to admit. */
-const atStagedRow: i32 = 2;
-/** As many rows as were asked for have been read. */
-const atRowsMax: i32 = 3;
-
 /** Objects that are nested deeper than this, or whose names are longer, are left to the caller. */
 const depthMax: u32 = 16;
 const objectNameBytesMax: u32 = 1024;
 
-/** The source: rows are read from here, and ranges count from here. */
-let base: usize = 0;
-/** Where the row that is read ends. */
-let rowTo: usize = 0;
-let rowFrom: usize = 0;
-/** Where the next row begins. */
-let next: usize = 0;
-let line: u32 = 0;
 let untimed: u32 = 0;
-/** Rows that were read since the last call of `readRows`. */
-let read: u32 = 0;
 
 /** The number of the key that was read last, plus 1; 0 at the beginning of a row. */
 let lastKey: u32 = 0;
@@ -109,43 +103,21 @@ export function beginJson(): usize {
 
 /** Begins to read rows at `from`, whose ranges count from `source`, into a batch that has just begun. */
 export function beginRows(source: usize, from: usize): void {
-  base = source;
-  next = from;
-  line = 0;
+  beginLines(source, from);
   untimed = 0;
   rowNumber = 0;
 }
 
-/** The last row's place in the source, its line, and what was counted. */
-export function lastRowFrom(): u32 {
-  return <u32>(rowFrom - base);
-}
-export function lastRowTo(): u32 {
-  return <u32>(rowTo - base);
-}
-export function lastLine(): u32 {
-  return line;
-}
+/** Rows without a time of their own. */
 export function untimedRows(): u32 {
   return untimed;
 }
-/** Rows that the last call of `readRows` read, with the one at which it stopped. */
-export function rowsRead(): u32 {
-  return read;
-}
-
 /** Reads the lines up to `to`, at most `most` rows; tells what it stopped at. The next call goes on behind that. */
 export function readRows(to: usize, most: u32): i32 {
-  read = 0;
-  while (next < to) {
-    if (read == most) return atRowsMax;
-    rowFrom = next;
-    rowTo = findLineEnd(next, to);
-    next = rowTo + 1;
-    line++;
-    setRowEnd(rowTo);
-    if (skipBlank(rowFrom) == rowTo) continue;
-    read++;
+  beginReading();
+  while (hasLine(to)) {
+    if (rowsRead() == most) return atRowsMax;
+    if (!takeLine(to)) continue;
     const found = takeRow();
     if (found != atEnd) return found;
   }
@@ -154,15 +126,13 @@ export function readRows(to: usize, most: u32): i32 {
 
 /** Reads the row at [from, to), and tells what it stopped at. */
 export function readRow(from: usize, to: usize): i32 {
-  rowFrom = from;
-  rowTo = to;
+  setRow(from, to);
   return takeRow();
 }
 
 /** Reads the row, and adds it where its batch's policy has no more to say. */
 function takeRow(): i32 {
   rowNumber++;
-  setRowEnd(rowTo);
   if (!stageRow()) return atUnusualRow;
   if (hasKeyOfPolicy() || !isPlainlyAdmitted(base)) return atStagedRow;
   addRow(base);

@@ -24,17 +24,24 @@ import {
   sampleRows,
   sampleRowsMax,
 } from "./samplerows.ts";
-import { digitsEnd, findLineEnd, findPlainEnd, numberAt, setRowEnd, skipBlank } from "./jsontext.ts";
+import {
+  atEnd,
+  atRowsMax,
+  atStagedRow,
+  atUnusualRow,
+  base,
+  beginLines,
+  beginReading,
+  hasLine,
+  rowFrom,
+  rowsRead,
+  rowTo,
+  setRow,
+  takeLine,
+} from "./jsonlines.ts";
+import { digitsEnd, findPlainEnd, numberAt, skipBlank } from "./jsontext.ts";
 import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
 
-/** What reading stopped at. */
-const atEnd: i32 = 0;
-/** A row that the caller has to read. */
-const atUnusualRow: i32 = 1;
-/** A row of a known alias, for the caller to add. */
-const atStagedRow: i32 = 2;
-/** As many rows as were asked for, or as are handed over at a time, have been read. */
-const atRowsMax: i32 = 3;
 /** As `atStagedRow`, but the caller has to read the value, too. */
 const atStagedText: i32 = 4;
 
@@ -51,14 +58,7 @@ const seenValue: u32 = 2;
 const seenNanos: u32 = 4;
 let seen: u32 = 0;
 
-let base: usize = 0;
-let rowFrom: usize = 0;
-let rowTo: usize = 0;
-let next: usize = 0;
-let line: u32 = 0;
 let kind: u32 = 0;
-/** Rows that were read since the last call. */
-let read: u32 = 0;
 
 let alias: i32 = -1;
 let value: f64 = 0;
@@ -69,25 +69,10 @@ let isValueRead: bool = false;
 
 /** Begins to read rows at `from`; places count from `source`. Aliases are of this kind. */
 export function beginSampleLines(source: usize, from: usize, kindOfAliases: u32): void {
-  base = source;
-  next = from;
-  line = 0;
+  beginLines(source, from);
   kind = kindOfAliases;
 }
 
-export function sampleRowFrom(): u32 {
-  return <u32>(rowFrom - base);
-}
-export function sampleRowTo(): u32 {
-  return <u32>(rowTo - base);
-}
-export function sampleLine(): u32 {
-  return line;
-}
-/** Rows that the last call read, with the one at which it stopped. */
-export function sampleRowsRead(): u32 {
-  return read;
-}
 /** Of the staged row: its alias, its time and its value, or where the text of its value is. */
 export function stagedAlias(): i32 {
   return alias;
@@ -110,17 +95,11 @@ export function stagedValueTo(): u32 {
 
 /** Reads the lines up to `to`, at most `most` rows, and hands rows over. Tells what it stopped at; the next call goes on there. */
 export function readSampleLines(to: usize, most: u32): i32 {
-  read = 0;
+  beginReading();
   clearSampleRows();
-  while (next < to) {
-    if (read == most || sampleRows() == sampleRowsMax) return atRowsMax;
-    rowFrom = next;
-    rowTo = findLineEnd(next, to);
-    next = rowTo + 1;
-    line++;
-    setRowEnd(rowTo);
-    if (skipBlank(rowFrom) == rowTo) continue;
-    read++;
+  while (hasLine(to)) {
+    if (rowsRead() == most || sampleRows() == sampleRowsMax) return atRowsMax;
+    if (!takeLine(to)) continue;
     const found = takeRow();
     if (found != atEnd) return found;
   }
@@ -130,9 +109,7 @@ export function readSampleLines(to: usize, most: u32): i32 {
 /** Reads the row at [from, to), and hands it over. Tells what it stopped at. */
 export function readSampleRow(from: usize, to: usize): i32 {
   clearSampleRows();
-  rowFrom = from;
-  rowTo = to;
-  setRowEnd(rowTo);
+  setRow(from, to);
   return takeRow();
 }
 

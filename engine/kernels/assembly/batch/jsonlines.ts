@@ -1,0 +1,73 @@
+/** The lines of a body, one after the other: where the row lies that is read, and what reading stopped at. */
+import { findLineEnd, setRowEnd, skipBlank } from "./jsontext.ts";
+
+/** All lines have been read. */
+export const atEnd: i32 = 0;
+/** A row that the caller has to read. */
+export const atUnusualRow: i32 = 1;
+/** A row that is staged, for the caller to admit or add. */
+export const atStagedRow: i32 = 2;
+/** As many rows as were asked for, or as are handed over at a time, have been read. */
+export const atRowsMax: i32 = 3;
+
+/** The source: rows are read from here, and ranges count from here. */
+export let base: usize = 0;
+/** Where the row that is read begins and ends. */
+export let rowFrom: usize = 0;
+export let rowTo: usize = 0;
+/** Where the next line begins. */
+let next: usize = 0;
+let line: u32 = 0;
+/** Rows that were read since `beginReading`. */
+let read: u32 = 0;
+
+/** Begins with the line at `from`; places count from `source`. */
+export function beginLines(source: usize, from: usize): void {
+  base = source;
+  next = from;
+  line = 0;
+}
+
+/** The last row's place in the source, and its line. */
+export function lastRowFrom(): u32 {
+  return <u32>(rowFrom - base);
+}
+export function lastRowTo(): u32 {
+  return <u32>(rowTo - base);
+}
+export function lastLine(): u32 {
+  return line;
+}
+/** Rows since `beginReading`, with the one at which reading stopped. */
+export function rowsRead(): u32 {
+  return read;
+}
+
+@inline
+export function beginReading(): void {
+  read = 0;
+}
+
+@inline
+export function hasLine(to: usize): bool {
+  return next < to;
+}
+
+/** Makes the next line, which ends at `to` or before, the row that is read. False where it is blank. */
+@inline
+export function takeLine(to: usize): bool {
+  setRow(next, findLineEnd(next, to));
+  next = rowTo + 1;
+  line++;
+  if (skipBlank(rowFrom) == rowTo) return false;
+  read++;
+  return true;
+}
+
+/** Makes [from, to) the row that is read. */
+@inline
+export function setRow(from: usize, to: usize): void {
+  rowFrom = from;
+  rowTo = to;
+  setRowEnd(to);
+}
