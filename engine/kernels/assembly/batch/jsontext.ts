@@ -4,7 +4,7 @@ import { backslash, minus, newline, point, quote, zero } from "./jsonchars.ts";
 const letterU: u32 = 0x75;
 
 /** Decimals of more digits may be printed otherwise than they were sent. */
-const exactDigits: u32 = 15;
+export const exactDigits: u32 = 15;
 /** Integers keep all of their digits; longer ones are left to the caller. */
 const integerDigitsMax: u32 = 300;
 /** A number below 1 with more zeros than this after the point is printed by JavaScript with an exponent, as in 1e-7. */
@@ -63,6 +63,12 @@ export function readScalar(at: usize): usize {
 function readLiteral(at: usize, word: u32): usize {
   if (word == 0x6575_7274) return at + 4;
   if (word == 0x736c_6166 && load<u8>(at, 4) == 0x65) return at + 5;
+  return readNumber(at);
+}
+
+/** Reads a number in the form in which JavaScript prints it. Returns the address behind it, or 0. */
+@inline
+export function readNumber(at: usize): usize {
   const isNegative = load<u8>(at) == minus;
   const from = isNegative ? at + 1 : at;
   const end = digitsEnd(from);

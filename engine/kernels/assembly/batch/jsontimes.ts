@@ -1,8 +1,7 @@
 /** The time of a row in JSON: whole seconds since the epoch, and nanoseconds of the second. */
 import { quote, zero } from "./jsonchars.ts";
-import { digitsEnd, numberAt } from "./jsontext.ts";
+import { digitsEnd, exactDigits, numberAt } from "./jsontext.ts";
 
-const exactDigits: u32 = 15;
 const nanosDigitsMax: u32 = 19;
 
 /** The time that was read last. */
@@ -35,18 +34,34 @@ export function isAfter(limit: f64, limitNanos: f64): bool {
 
 /** Reads milliseconds since the epoch; they are ignored where a finer time was read. Returns the address behind them, or 0. */
 export function readMillis(at: usize, isIgnored: bool): usize {
+  const end = millisEnd(at);
+  if (end == 0 || isIgnored) return end;
+  setMillis(at, end);
+  // Other magnitudes are other units, which the caller knows.
+  const inMillis = seconds * 1000;
+  return inMillis < 1e9 || (inMillis >= 1e11 && inMillis < 1e14) ? end : 0;
+}
+
+/** Reads milliseconds since the epoch, of whatever magnitude. Returns the address behind them, or 0. */
+export function readAnyMillis(at: usize): usize {
+  const end = millisEnd(at);
+  if (end != 0) setMillis(at, end);
+  return end;
+}
+
+/** The address behind a whole number of milliseconds that is exact; 0 where there is none. */
+@inline
+function millisEnd(at: usize): usize {
   const end = digitsEnd(at);
   const count = <u32>(end - at);
-  if (count == 0 || count > exactDigits || (load<u8>(at) == zero && count > 1)) return 0;
-  if (isIgnored) return end;
-  const ms = numberAt(at, end);
-  const whole = Math.floor(ms / 1000);
-  // Other magnitudes are other units, which the caller knows.
-  const inMillis = whole * 1000;
-  if (!(inMillis < 1e9 || (inMillis >= 1e11 && inMillis < 1e14))) return 0;
-  seconds = whole;
-  nanos = (ms - whole * 1000) * 1e6;
-  return end;
+  return count == 0 || count > exactDigits || (load<u8>(at) == zero && count > 1) ? 0 : end;
+}
+
+@inline
+function setMillis(from: usize, to: usize): void {
+  const ms = numberAt(from, to);
+  seconds = Math.floor(ms / 1000);
+  nanos = (ms - seconds * 1000) * 1e6;
 }
 
 /** Reads nanoseconds since the epoch, with or without quotes. Returns the address behind them, or 0. */

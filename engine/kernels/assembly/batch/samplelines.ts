@@ -39,18 +39,11 @@ import {
   setRow,
   takeLine,
 } from "./jsonlines.ts";
-import { digitsEnd, findPlainEnd, numberAt, skipBlank } from "./jsontext.ts";
-import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
+import { digitsEnd, exactDigits, findPlainEnd, numberAt, readNumber, skipBlank } from "./jsontext.ts";
+import { readAnyMillis, readNanos, timeNanos, timeSeconds } from "./jsontimes.ts";
 
 /** As `atStagedRow`, but the caller has to read the value, too. */
 const atStagedText: i32 = 4;
-
-/** Decimals of more digits may be printed otherwise than they were sent. */
-const exactDigits: u32 = 15;
-/** Milliseconds of more digits are not exact. */
-const millisDigitsMax: u32 = 15;
-/** A number below 1 with more zeros than this after the point is printed by JavaScript with an exponent, as in 1e-7. */
-const leadingZerosMax: u32 = 5;
 
 /** Bits of the members that are not part of the alias. */
 const seenMillis: u32 = 1;
@@ -159,7 +152,7 @@ function readMember(from: usize, length: u32, at: usize): usize {
   const name = load<u64>(from, 1);
   // The names, eight letters a word.
   if (length == 5 && (name & 0xff_ffff_ffff) == 0x65_756c_6176) return readValue(at);
-  if (length == 9 && name == 0x6d61_7473_656d_6974 && load<u8>(from, 9) == 0x70) return readMillis(at);
+  if (length == 9 && name == 0x6d61_7473_656d_6974 && load<u8>(from, 9) == 0x70) return isFirst(seenMillis) ? readAnyMillis(at) : 0;
   if (length == 12 && name == 0x7869_6e55_656d_6974 && load<u32>(from, 9) == 0x6f6e_614e)
     return isFirst(seenNanos) ? readNanos(at) : 0;
   const end = skipValue(at);
@@ -174,18 +167,6 @@ function isFirst(member: u32): bool {
   return true;
 }
 
-/** Reads milliseconds since the epoch. */
-function readMillis(at: usize): usize {
-  if (!isFirst(seenMillis)) return 0;
-  const end = digitsEnd(at);
-  const count = <u32>(end - at);
-  if (count == 0 || count > millisDigitsMax || (load<u8>(at) == zero && count > 1)) return 0;
-  const ms = numberAt(at, end);
-  const whole = Math.floor(ms / 1000);
-  setTime(whole, (ms - whole * 1000) * 1e6);
-  return end;
-}
-
 /** Reads a number of digits and a point, or leaves it to the caller where JavaScript might print it otherwise. */
 function readValue(at: usize): usize {
   if (!isFirst(seenValue)) return 0;
@@ -196,29 +177,13 @@ function readValue(at: usize): usize {
   while (end < rowTo && (load<u8>(end) - zero < 10 || load<u8>(end) == point)) end++;
   valueFrom = at;
   valueTo = end;
-  const fractionTo = pointAt < end ? digitsEnd(pointAt + 1) : pointAt;
-  isValueRead = fractionTo == end && isPrinted(from, pointAt, end, isNegative);
-  if (!isValueRead) return end > at ? end : 0;
   const decimals = pointAt < end ? <u32>(end - pointAt - 1) : 0;
+  isValueRead = <u32>(pointAt - from) + decimals <= exactDigits && readNumber(at) == end;
+  if (!isValueRead) return end > at ? end : 0;
   const digits = decimals == 0 ? numberAt(from, end) : numberAt(from, pointAt) * powerOfTen(decimals) + numberAt(pointAt + 1, end);
   const magnitude = digits / powerOfTen(decimals);
   value = isNegative ? -magnitude : magnitude;
   return end;
-}
-
-/** Whether the decimal at [from, end), with its point at `pointAt` or without one, is as JavaScript prints it. */
-@inline
-function isPrinted(from: usize, pointAt: usize, end: usize, isNegative: bool): bool {
-  const hasPoint = pointAt < end;
-  const digits = <u32>(end - from) - (hasPoint ? 1 : 0);
-  if (pointAt == from || digits > exactDigits) return false;
-  const isZero = load<u8>(from) == zero;
-  if (isZero && pointAt - from > 1) return false;
-  if (!hasPoint) return !isZero || !isNegative;
-  if (pointAt + 1 == end || load<u8>(end - 1) == zero) return false;
-  let at = pointAt + 1;
-  while (load<u8>(at) == zero) at++;
-  return !isZero || <u32>(at - pointAt - 1) <= leadingZerosMax;
 }
 
 /** Exact for the powers that are asked for: up to fifteen. */
