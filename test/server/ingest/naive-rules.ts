@@ -1,8 +1,9 @@
 /** Random ingestion rules, and a naive loop that decides which rows they leave out. */
 
+import { shareJson } from "../../../server/ingest/shared-memory-json.ts";
 import type { ExcludableRow, ExclusionRule } from "../../../server/model/exclusion.ts";
 import type { RuleSignal } from "../../../server/model/rule-signal.ts";
-import { oneOf, type Random } from "../control/random.ts";
+import { oneOf, type Random, randomOf } from "../control/random.ts";
 
 export const clusters = ["main", "edge", "größe"];
 /** Keys for expressions, with texts that rows have under them. */
@@ -48,6 +49,11 @@ export function randomRules(random: Random): ExclusionRule[] {
     ...(random() < 0.3 ? { cluster: oneOf(clusters, random) } : {}),
     rules: some(() => randomPart(random), random, 2),
   }));
+}
+
+/** Twenty random sets of rules, as decoding threads get them. */
+export function shareRandomRules(seed: number) {
+  return Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i))));
 }
 
 function randomPart(random: Random): ExclusionRule["rules"][number] {

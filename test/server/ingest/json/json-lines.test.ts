@@ -9,8 +9,7 @@ import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
 import { LogForm } from "../../../../server/ingest/json/log-form.ts";
 import { readLogRow } from "../../../../server/ingest/json/log-row.ts";
 import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
-import { randomOf } from "../../control/random.ts";
-import { randomRules } from "../naive-rules.ts";
+import { shareRandomRules } from "../naive-rules.ts";
 import {
   anyText,
   arrivalMs,
@@ -69,10 +68,7 @@ const member = fc.oneof(
   { weight: 1, arbitrary: nested.map((value): [string, string] => ['"attributes"', value]) },
   { weight: 2, arbitrary: fc.tuple(key, nested) },
 );
-const ruleSets = [
-  shareJson([]),
-  ...Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i)))),
-];
+const ruleSets = [shareJson([]), ...shareRandomRules(seed)];
 const admission = fc.record({
   settings: fc.record({
     acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),

@@ -11,7 +11,7 @@ import { readMetricRow } from "../../../../server/ingest/json/metric-row.ts";
 import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
 import { randomOf } from "../../control/random.ts";
 import { arrivalMs, makeBuilderApart, makeSampleTask } from "../metrics/kept-series.ts";
-import { randomRules } from "../naive-rules.ts";
+import { shareRandomRules } from "../naive-rules.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const times = [
@@ -102,10 +102,7 @@ const body = fc
     }),
   );
 
-const ruleSets = [
-  shareJson([]),
-  ...Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i)))),
-];
+const ruleSets = [shareJson([]), ...shareRandomRules(seed)];
 const admission = fc.record({
   settings: fc.record({
     acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),

@@ -3,9 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeBody } from "../../../../server/index.ts";
 import { otlp } from "../../../../server/ingest/otlp/schema.ts";
-import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
-import { randomOf } from "../../control/random.ts";
-import { randomRules } from "../naive-rules.ts";
+import { shareRandomRules } from "../naive-rules.ts";
 import { makeSampleTask } from "./kept-series.ts";
 import { field } from "./wire-field.ts";
 
@@ -82,7 +80,7 @@ const request = fc.record({
     .array(metric, { minLength: 1, maxLength: 4 })
     .chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 8 })),
 });
-const ruleSets = Array.from({ length: 20 }, (_, i) => shareJson(randomRules(randomOf(seed + i))));
+const ruleSets = shareRandomRules(seed);
 const admission = fc.option(
   fc.record({
     settings: fc.record({ acceptPastMs: fc.constantFrom(1_000, 400 * 86_400_000) }),
