@@ -12,7 +12,7 @@ import { readOperands } from "./command/operands.ts";
 import { logSetNames } from "./datasets/dataset.ts";
 import { prepareDataset } from "./datasets/preparation.ts";
 import { type Cgroup, enterCgroup, makeCgroup } from "./measure/cgroup.ts";
-import { readMemoryBytesPeak } from "./measure/process.ts";
+import { watchMemoryBytesPeak } from "./measure/process.ts";
 import { spreadOf } from "./measure/spread.ts";
 import { askAtOnce, askInTurn, type KindFigure, sendPatiently } from "./memory/pressure.ts";
 import { benchPath, projectRoot } from "./paths.ts";
@@ -113,15 +113,12 @@ async function measureDirectLoad(): Promise<void> {
     const words = [process.execPath, main, "ingest", "--direct", "--data", dir, ...flags, dataset.file];
     const [program, ...rest] = cgroup === undefined ? words : enterCgroup(cgroup, words);
     const child = spawn(program!, rest, { stdio: ["ignore", "pipe", "pipe"] });
-    let peak = 0;
-    const timer = setInterval(async () => {
-      peak = Math.max(peak, (await readMemoryBytesPeak(child.pid!)) ?? 0);
-    }, pollMs);
+    const endWatch = watchMemoryBytesPeak(child.pid!);
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
     child.stderr.resume();
     const [code, signal] = await once(child, "close");
-    clearInterval(timer);
+    const peak = endWatch();
     const end = code === 0 ? "" : `; it ended with ${code ?? signal}`;
     return `svc ingest --direct: ${output.trim().split(": ").at(-1)}; peak ${formatPeak(peak)}${end}\n`;
   });

@@ -53,3 +53,18 @@ export async function readMemoryBytesPeak(pid: number): Promise<number | null> {
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;
 }
+
+const pollMs = 100;
+
+/** Reads the largest resident set of a process again and again; returns a function that ends this and returns it. */
+export function watchMemoryBytesPeak(pid: number): () => number {
+  let peak = 0;
+  const timer = setInterval(async () => {
+    peak = Math.max(peak, (await readMemoryBytesPeak(pid)) ?? 0);
+  }, pollMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { openStore } from "../../engine/index.ts";
 import { generateJsonLines } from "../../fixtures/logs.ts";
-import { readMemoryBytesPeak } from "../measure/process.ts";
+import { watchMemoryBytesPeak } from "../measure/process.ts";
 import { projectRoot } from "../paths.ts";
+import { waitUntilIdle } from "../systems/svc.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 
 /** Rows of one seed. The first seed's are those of `npm run bench`. */
@@ -14,8 +15,6 @@ export const seedRows = 2_000_000;
 const seedMs = 86_400_000;
 const firstMs = Date.UTC(2025, 0, 6);
 const linesATime = 2_000;
-const pollMs = 200;
-const idleMs = 2_000;
 
 export interface GrowthFigures {
   seconds: number;
@@ -40,7 +39,7 @@ export async function grow(
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors = (errors + text).slice(-2_000)));
   const closed = once(child, "close");
   const begunMs = performance.now();
-  let memoryBytesPeak = 0;
+  const endWatch = watchMemoryBytesPeak(child.pid!);
   for (let rows = from; rows < to; rows += seedRows) {
     const number = rows / seedRows;
     const options = { profile: "system", seed: 1 + number, startMs: firstMs + number * seedMs } as const;
@@ -51,10 +50,10 @@ export async function grow(
       made += linesATime;
       show({ step: "load", done: made, total: to, unit: "rows" });
     }
-    memoryBytesPeak = Math.max(memoryBytesPeak, (await readMemoryBytesPeak(child.pid!)) ?? 0);
   }
   child.stdin.end();
   const [code] = await closed;
+  const memoryBytesPeak = endWatch();
   if (code !== 0) throw new Error(`svc ingest ended with ${code}: ${errors}`);
   const seconds = (performance.now() - begunMs) / 1_000;
   await settle(dir);
@@ -65,12 +64,6 @@ export async function grow(
 async function settle(dir: string): Promise<void> {
   const store = await openStore({ dir, threads: 2 });
   await store.seal();
-  let before = "";
-  for (let changedMs = performance.now(); performance.now() - changedMs < idleMs; ) {
-    const now = JSON.stringify(store.stats());
-    if (now !== before) changedMs = performance.now();
-    before = now;
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
-  }
+  await waitUntilIdle(store);
   await store.close();
 }

@@ -17,7 +17,7 @@ import {
   traceRowsMax,
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
-import { costBetween, readMemoryBytesPeak, readOwnCost } from "../measure/process.ts";
+import { costBetween, readOwnCost, watchMemoryBytesPeak } from "../measure/process.ts";
 import { prepareProgram } from "../server/program.ts";
 import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
@@ -121,10 +121,7 @@ async function runIngest({ dir, dataset, root }: StoreTarget, show: ShowProgress
   const child = spawn(process.execPath, [await prepareProgram(root), ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let memoryPeak = 0;
-  const timer = setInterval(async () => {
-    memoryPeak = Math.max(memoryPeak, (await readMemoryBytesPeak(child.pid!)) ?? 0);
-  }, pollMs);
+  const endWatch = watchMemoryBytesPeak(child.pid!);
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -134,14 +131,14 @@ async function runIngest({ dir, dataset, root }: StoreTarget, show: ShowProgress
     else output += text;
   });
   const [code] = await once(child, "close");
-  clearInterval(timer);
+  const memoryBytesPeak = endWatch();
   const seconds = Number(/ in ([\d.]+) s \(/.exec(output)?.[1] ?? Number.NaN);
   if (code !== 0 || Number.isNaN(seconds)) throw new Error(`svc ingest ended with ${code}: ${output.trim()}`);
-  return { loadSeconds: seconds, memoryBytesPeak: memoryPeak };
+  return { loadSeconds: seconds, memoryBytesPeak };
 }
 
 /** Waits until the background merge of small chunks has ended. */
-async function waitUntilIdle(store: Store): Promise<void> {
+export async function waitUntilIdle(store: Store): Promise<void> {
   let before = "";
   let changedMs = performance.now();
   while (performance.now() - changedMs < idleMs) {

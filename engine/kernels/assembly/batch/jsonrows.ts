@@ -112,7 +112,7 @@ export function beginRows(source: usize, from: usize): void {
 export function untimedRows(): u32 {
   return untimed;
 }
-/** Reads the lines up to `to`, at most `most` rows; tells what it stopped at. The next call goes on behind that. */
+/** Reads the lines up to `to`, at most `most` rows. Returns what it stopped at; the next call continues after that. */
 export function readRows(to: usize, most: u32): i32 {
   beginReading();
   while (hasLine(to)) {
@@ -124,7 +124,7 @@ export function readRows(to: usize, most: u32): i32 {
   return atEnd;
 }
 
-/** Reads the row at [from, to), and tells what it stopped at. */
+/** Reads the row at [from, to). Returns what it stopped at. */
 export function readRow(from: usize, to: usize): i32 {
   setRow(from, to);
   return takeRow();

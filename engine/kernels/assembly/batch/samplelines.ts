@@ -86,7 +86,10 @@ export function stagedValueTo(): u32 {
   return <u32>(valueTo - base);
 }
 
-/** Reads the lines up to `to`, at most `most` rows, and hands rows over. Tells what it stopped at; the next call goes on there. */
+/**
+ * Reads the lines up to `to`, at most `most` rows, and appends rows of known series to the vectors of samples. Returns what
+ * it stopped at; the next call continues after that.
+ */
 export function readSampleLines(to: usize, most: u32): i32 {
   beginReading();
   clearSampleRows();
@@ -99,7 +102,7 @@ export function readSampleLines(to: usize, most: u32): i32 {
   return atEnd;
 }
 
-/** Reads the row at [from, to), and hands it over. Tells what it stopped at. */
+/** As `readSampleLines` for the row at [from, to). */
 export function readSampleRow(from: usize, to: usize): i32 {
   clearSampleRows();
   setRow(from, to);
