@@ -16,6 +16,7 @@ import { watchMemoryBytesPeak } from "./measure/process.ts";
 import { spreadOf } from "./measure/spread.ts";
 import { askAtOnce, askInTurn, type KindFigure, sendPatiently } from "./memory/pressure.ts";
 import { benchPath, projectRoot } from "./paths.ts";
+import { prepareProgram } from "./server/program.ts";
 import { startServer } from "./server/server-process.ts";
 import { ProgressLine } from "./terminal/progress.ts";
 import { formatCount, formatMegabytes, formatMs, formatTable, makeRightColumns } from "./terminal/table.ts";
@@ -109,8 +110,16 @@ async function measureServer(): Promise<void> {
 
 async function measureDirectLoad(): Promise<void> {
   await withLimit(async (cgroup, flags) => {
-    const main = join(root, "server/main.ts");
-    const words = [process.execPath, main, "ingest", "--direct", "--data", dir, ...flags, dataset.file];
+    const words = [
+      process.execPath,
+      await prepareProgram(root),
+      "ingest",
+      "--direct",
+      "--data",
+      dir,
+      ...flags,
+      dataset.file,
+    ];
     const [program, ...rest] = cgroup === undefined ? words : enterCgroup(cgroup, words);
     const child = spawn(program!, rest, { stdio: ["ignore", "pipe", "pipe"] });
     const endWatch = watchMemoryBytesPeak(child.pid!);

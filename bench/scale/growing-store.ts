@@ -1,11 +1,11 @@
 /** A store that grows: `system` rows of one seed after another, loaded with `svc ingest --direct`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { openStore } from "../../engine/index.ts";
 import { generateJsonLines } from "../../fixtures/logs.ts";
 import { watchMemoryBytesPeak } from "../measure/process.ts";
 import { projectRoot } from "../paths.ts";
+import { prepareProgram } from "../server/program.ts";
 import { waitUntilIdle } from "../systems/svc.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 
@@ -33,7 +33,7 @@ export async function grow(
   to: number,
   show: ShowProgress,
 ): Promise<GrowthFigures> {
-  const words = [join(projectRoot, "server/main.ts"), "ingest", "--direct", "--data", dir, "-"];
+  const words = [await prepareProgram(projectRoot), "ingest", "--direct", "--data", dir, "-"];
   const child = spawn(process.execPath, words, { stdio: ["pipe", "ignore", "pipe"] });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors = (errors + text).slice(-2_000)));
