@@ -79,7 +79,10 @@ export interface ChunkSource {
   readonly arrivalBase: number;
   /** Decompressed payload of a column, by its index in the header. Throws Failure "damage". */
   payload(column: number): Uint8Array;
-  /** Decompressed filter of a column; undefined where it has none. Throws Failure "damage". */
+  /**
+   * Decompressed filter of a column, valid until the next call of either method; undefined where it has none. Throws
+   * Failure "damage".
+   */
   filter(column: number): Uint8Array | undefined;
 }
 

@@ -8,7 +8,7 @@ import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
 import type { ColumnHeap, ColumnMemory } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
-import type { MessageColumn } from "../template/message-column.ts";
+import { type MessageColumn, orderByTemplate, type TemplateOrder } from "../template/message-column.ts";
 import { PlainTextFilter } from "../template/plain-text-filter.ts";
 import type { TokenFilter } from "../template/token-filter.ts";
 import {
@@ -37,6 +37,8 @@ export class ChunkColumns {
   readonly columns = new Map<number, CachedValue<Column>>();
   readonly numbers = new Map<number, CachedValue<Float64Array>>();
   readonly groups = new Map<number, CachedValue<VariableGroup>>();
+  /** The order of the messages by template. */
+  readonly orders = new Map<"message", CachedValue<TemplateOrder>>();
   readonly filters = new Map<number, CachedValue<Uint8Array>>();
   /** Columns computed from other columns, by the name of the field. */
   readonly derived = new Map<string, CachedValue<Column>>();
@@ -236,7 +238,11 @@ export class ChunkView {
         : decodeColumn(stored, held);
     });
     if (column.kind !== "message") return column;
-    this.#messages ??= column.messages.withGroupLoader((messages, group) => this.#group(messages, group));
+    this.#messages ??= column.messages.withLoader({
+      group: (messages, group) => this.#group(messages, group),
+      order: (messages) =>
+        this.#getOrMake(this.#chunk.orders, "message", (held) => orderByTemplate(messages, held)),
+    });
     return { ...column, messages: this.#messages };
   }
 

@@ -33,18 +33,19 @@ export class RowMatcher {
   readonly #automaton: PatternAutomaton;
   readonly #firstSteps: (Step | undefined)[];
   readonly #groups: (VariableGroup | undefined)[] = [];
+  readonly #rankOf: Uint32Array;
 
   constructor(messages: MessageColumn, automaton: PatternAutomaton) {
     this.#messages = messages;
     this.#automaton = automaton;
     this.#firstSteps = new Array(messages.templateCount);
+    this.#rankOf = messages.order.rankOf;
   }
 
   /** Whether the pattern matches the message of a row; "some" where the automaton reached its limits. */
   match(row: number): AutomatonResult {
-    const { codes, order } = this.#messages;
-    const template = codes[row]!;
-    const rank = order.rankOf[row]!;
+    const template = this.#messages.codes[row]!;
+    const rank = this.#rankOf[row]!;
     let step = this.#firstSteps[template];
     if (step === undefined) {
       step = this.#advance(template, this.#messages.slotBase[template]!, this.#automaton.start);

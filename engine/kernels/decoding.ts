@@ -71,16 +71,21 @@ export interface DecodingKernels<B extends AnyBuffer> {
   /** codes[row] := the number that the streams hold for the row; there are as many as a code has bytes. */
   joinCodes(streams: Uint8Array, codes: CodeVector<B>): void;
   /**
-   * Sorts rows by template, in their order. `starts` has an entry for each template and one more, all 0, and gets the
-   * index in `ordered` of each template's first row; `ranks` gets each row's index among those of its template.
+   * Counts the rows of each template. `starts` has an entry for each template and one more, all 0, and gets the number of
+   * rows of all templates before.
    * @returns false where a row's template is missing
+   */
+  countTemplateRows(codes: CodeVector<B>, starts: Uint32Array<B>): boolean;
+  /**
+   * Sorts rows by template, in their order. `starts` is that of `countTemplateRows`: the index in `ordered` of each
+   * template's first row. `ranks` gets each row's index among those of its template.
    */
   orderRows(
     codes: CodeVector<B>,
     starts: Uint32Array<B>,
     ordered: Uint32Array<B>,
     ranks: Uint32Array<B>,
-  ): boolean;
+  ): void;
   /**
    * Finds the slots in the texts of templates. `firstSlots` gets the first slot of each template, and the number of all;
    * `places` the position of each slot in `bytes`, of as many as fit.

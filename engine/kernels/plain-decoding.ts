@@ -45,17 +45,26 @@ export const plainDecodingKernels: DecodingKernels<Any> = {
     }
   },
 
-  orderRows(codes, starts, ordered, ranks) {
+  countTemplateRows(codes, starts) {
     const templates = starts.length - 1;
     for (let row = 0; row < codes.length; row++) {
       const code = codes[row]!;
       if (code >= templates) return false;
-      ranks[row] = starts[code + 1]!;
-      starts[code + 1] = ranks[row]! + 1;
+      starts[code + 1] = starts[code + 1]! + 1;
     }
     for (let code = 0; code < templates; code++) starts[code + 1] = starts[code + 1]! + starts[code]!;
-    for (let row = 0; row < codes.length; row++) ordered[starts[codes[row]!]! + ranks[row]!] = row;
     return true;
+  },
+
+  orderRows(codes, starts, ordered, ranks) {
+    const next = starts.slice();
+    for (let row = 0; row < codes.length; row++) {
+      const code = codes[row]!;
+      const place = next[code]!;
+      next[code] = place + 1;
+      ordered[place] = row;
+      ranks[row] = place - starts[code]!;
+    }
   },
 
   findSlots({ bytes, offsets }, firstSlots, places) {

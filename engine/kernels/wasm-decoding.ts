@@ -34,6 +34,7 @@ export interface DecodingExports {
     values: number,
   ): number;
   joinCodes(streams: number, stride: number, width: number, rows: number, codes: number): void;
+  countTemplateRows(codes: number, width: number, rows: number, templates: number, starts: number): number;
   orderRows(
     codes: number,
     width: number,
@@ -42,7 +43,7 @@ export interface DecodingExports {
     starts: number,
     ordered: number,
     ranks: number,
-  ): number;
+  ): void;
   findSlots(
     bytes: number,
     offsets: number,
@@ -123,11 +124,15 @@ export function makeDecodingKernels(exports: DecodingExports, scratch: Uint8Arra
         exports.joinCodes(operandAt, rowsAtATime, width, count, codes.byteOffset + from * width);
       });
     },
+    countTemplateRows(codes, starts) {
+      const { byteOffset, BYTES_PER_ELEMENT: width, length: rows } = codes;
+      return exports.countTemplateRows(byteOffset, width, rows, starts.length - 1, starts.byteOffset) !== 0;
+    },
     orderRows(codes, starts, ordered, ranks) {
       const { byteOffset, BYTES_PER_ELEMENT: width, length: rows } = codes;
       const [startsAt, orderedAt, ranksAt] = [starts, ordered, ranks].map((vector) => vector.byteOffset);
       const templates = starts.length - 1;
-      return exports.orderRows(byteOffset, width, rows, templates, startsAt!, orderedAt!, ranksAt!) !== 0;
+      exports.orderRows(byteOffset, width, rows, templates, startsAt!, orderedAt!, ranksAt!);
     },
     findSlots({ bytes, offsets }, firstSlots, places) {
       const { byteOffset: placesAt, length: placesMax } = places;

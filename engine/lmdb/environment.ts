@@ -32,6 +32,8 @@ import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 export interface LmdbEnvironment {
   /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
   get(key: Uint8Array): Uint8Array | undefined;
+  /** As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. */
+  view(key: Uint8Array): Uint8Array | undefined;
   /** Returns all keys in the order of their bytes. Throws Failure "damage". */
   keys(): Uint8Array[];
   /**
@@ -142,6 +144,13 @@ class ReadEnvironment implements LmdbEnvironment {
     return this.file.readConsistently((meta) => {
       const node = this.file.find(meta, key);
       return node && this.file.read(node);
+    });
+  }
+
+  view(key: Uint8Array): Uint8Array | undefined {
+    return this.file.readConsistently((meta) => {
+      const node = this.file.find(meta, key);
+      return node && this.file.view(node);
     });
   }
 

@@ -100,18 +100,25 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
  * a column, is missing or its checksum is another than recorded.
  */
 export function openChunk(
-  environment: Pick<LmdbEnvironment, "get">,
+  environment: Pick<LmdbEnvironment, "view">,
   entry: { id: number; checksum: number },
   dir: string,
 ): ChunkSource {
   const where = `${dir} chunk ${entry.id}`;
-  const read = (key: Buffer, kind: FrameKind, checksum: number | undefined, what: string): Uint8Array => {
-    const stored = environment.get(key);
+  const read = (
+    key: Buffer,
+    kind: FrameKind,
+    checksum: number | undefined,
+    what: string,
+    { isKept = false } = {},
+  ): Uint8Array => {
+    const stored = environment.view(key);
     if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
     if (stored.byteLength < 24 || readFrameChecksum(stored) !== checksum) {
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
     }
-    return readFrame(stored, key, kind, `${where}: ${what}`);
+    const payload = readFrame(stored, key, kind, `${where}: ${what}`);
+    return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
   const header = parseHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
   return {
@@ -120,7 +127,8 @@ export function openChunk(
     payload: (i) => {
       const column = header.columns[i]!;
       const what = `column ${column.key === "" ? column.role : JSON.stringify(column.key)}`;
-      return read(chunkKey(entry.id, i, ColumnPart.payload), FrameKind.column, column.checksum, what);
+      const key = chunkKey(entry.id, i, ColumnPart.payload);
+      return read(key, FrameKind.column, column.checksum, what, { isKept: true });
     },
     filter: (i) => {
       const column = header.columns[i]!;

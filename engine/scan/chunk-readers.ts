@@ -78,7 +78,7 @@ export class ChunkReaders {
   #source(ref: ChunkRef): ChunkSource {
     if (ref.kind === "part") return openPart(ref.bytes, ref.arrivalBase);
     // Columns are read later, when the environment may have been closed to make room: it is looked up for each read.
-    const environment = { get: (key: Uint8Array) => this.environment(ref.dir).get(key) };
+    const environment = { view: (key: Uint8Array) => this.environment(ref.dir).view(key) };
     return openChunk(environment, ref.entry, ref.dir);
   }
 

@@ -219,9 +219,17 @@ function isWorthMetadata({ kind, chunks, steps }: RowTask): boolean {
   return chunks.length <= queryThreadChunksMax && (kind !== "search" || steps.length > 0);
 }
 
-/** Returns the index of a chunk's thread. It is always the same, so that the chunk's columns are cached once. */
+/**
+ * Returns the index of a chunk's thread. It is always the same, so that the chunk's columns are cached once. Digits of the
+ * chunk's number are added up, so that each of the threads also gets its share of every second or fourth chunk: rows that
+ * come at regular times lie in such chunks.
+ */
 export function threadOfChunk(ref: ChunkRef, shards: number): number {
-  return (ref.kind === "sealed" ? ref.day + ref.entry.id : ref.id) % shards;
+  if (shards === 1) return 0;
+  const [day, id] = ref.kind === "sealed" ? [ref.day, ref.entry.id] : [0, ref.id];
+  let sum = day;
+  for (let rest = id; rest > 0; rest = Math.floor(rest / shards)) sum += rest % shards;
+  return sum % shards;
 }
 
 /** Runs a task on a thread; where no answer comes in time after the deadline, the thread is ended and replaced. */

@@ -35,37 +35,41 @@ const rowsPerTemplateMin = 4;
 export interface TemplateOrder {
   /** The rows of template t are rows[starts[t]] to rows[starts[t + 1] - 1]. */
   rows: Uint32Array;
-  starts: Uint32Array;
   /** The index of each row among those of its template. */
   rankOf: Uint32Array;
 }
 
-/** Loads one group of a column's variables. */
-export type LoadGroup = (messages: MessageColumn, group: number) => VariableGroup;
+/** Loads what of a column is not decoded with it. */
+export interface MessageLoader {
+  /** One group of its variables. */
+  group(messages: MessageColumn, group: number): VariableGroup;
+  order(messages: MessageColumn): TemplateOrder;
+}
 
 type MessageParts = Pick<
   MessageColumn,
   | "templates"
   | "codes"
-  | "order"
+  | "starts"
   | "slotBase"
   | "slotPlaces"
   | "kinds"
   | "classes"
   | "indexInGroup"
   | "slotsOf"
-  | "loadGroup"
+  | "loader"
 >;
 
 /**
  * Templates, the template of each row, and the slots, which are the places of variables in templates. The variables'
- * values are loaded group by group when they are first asked for.
+ * values are loaded group by group, and the rows sorted by template, when they are first asked for.
  */
 export class MessageColumn {
   readonly rows: number;
   readonly templates: TextVector;
   readonly codes: Codes;
-  readonly order: TemplateOrder;
+  /** For each template the number of rows of all templates before it, then that of all rows. */
+  readonly starts: Uint32Array;
   /** The first slot of each template, and the number of all slots. */
   readonly slotBase: Uint32Array;
   /** The position of each slot in the templates' bytes, ascending. */
@@ -76,25 +80,25 @@ export class MessageColumn {
   readonly indexInGroup: Uint32Array;
   /** The slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
-  readonly loadGroup: LoadGroup;
+  readonly loader: MessageLoader;
 
   constructor(parts: MessageParts) {
     this.rows = parts.codes.length;
     this.templates = parts.templates;
     this.codes = parts.codes;
-    this.order = parts.order;
+    this.starts = parts.starts;
     this.slotBase = parts.slotBase;
     this.slotPlaces = parts.slotPlaces;
     this.kinds = parts.kinds;
     this.classes = parts.classes;
     this.indexInGroup = parts.indexInGroup;
     this.slotsOf = parts.slotsOf;
-    this.loadGroup = parts.loadGroup;
+    this.loader = parts.loader;
   }
 
-  /** The same messages, with another loader of their variables. */
-  withGroupLoader(loadGroup: LoadGroup): MessageColumn {
-    return new MessageColumn({ ...this, loadGroup });
+  /** The same messages, with another loader. */
+  withLoader(loader: MessageLoader): MessageColumn {
+    return new MessageColumn({ ...this, loader });
   }
 
   get templateCount(): number {
@@ -103,21 +107,25 @@ export class MessageColumn {
 
   /** How many rows have this template. */
   rowCount(template: number): number {
-    return this.order.starts[template + 1]! - this.order.starts[template]!;
+    return this.starts[template + 1]! - this.starts[template]!;
   }
 
   /** The rows that have this template, ascending. */
   rowsOf(template: number): Uint32Array {
-    return this.order.rows.subarray(this.order.starts[template], this.order.starts[template + 1]);
+    return this.order.rows.subarray(this.starts[template], this.starts[template + 1]);
   }
 
   findTemplateOfSlot(slot: number): number {
     return findLastAtMost(this.slotBase, slot);
   }
 
+  get order(): TemplateOrder {
+    return this.loader.order(this);
+  }
+
   /** Throws Failure "damage". */
   readGroup(group: number): VariableGroup {
-    return this.loadGroup(this, group);
+    return this.loader.group(this, group);
   }
 
   slotsOfGroup(group: number): GroupSlots {
@@ -260,7 +268,8 @@ export function encodeVariables(
   attributes: readonly RepeatableAttribute[],
 ): EncodedVariables {
   const { templates } = tokenized;
-  const order = orderByTemplate(tokenized.codes, templates.length, plainHeap);
+  const starts = countTemplateRows(tokenized.codes, templates.length, plainHeap);
+  const order = orderByTemplate({ codes: tokenized.codes, starts }, plainHeap);
   const templateNgrams = new NgramFilterBuilder(NgramLength.words);
   const messageNgrams = new NgramFilterBuilder(NgramLength.messages);
   for (const template of templates) {
@@ -271,7 +280,7 @@ export function encodeVariables(
   const kinds: number[] = [];
   const classes: number[] = [];
   for (const [code, template] of templates.entries()) {
-    const templateRows = order.rows.subarray(order.starts[code], order.starts[code + 1]);
+    const templateRows = order.rows.subarray(starts[code], starts[code + 1]);
     let slot = 0;
     for (const byte of template) {
       if (byte !== slotByte) continue;
@@ -290,7 +299,7 @@ export function encodeVariables(
 }
 
 /**
- * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do
+ * The messages without what a loader loads; see `withLoader`. Throws Failure "damage" where buffers are missing or do
  * not fit together.
  */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
@@ -310,16 +319,19 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   return new MessageColumn({
     templates,
     codes,
-    order: orderByTemplate(codes, templates.offsets.length - 1, heap),
+    starts: countTemplateRows(codes, templates.offsets.length - 1, heap),
     ...slots,
     kinds: heap.place(kinds!),
     classes: heap.place(classes),
     ...groupSlots(classes, heap),
-    loadGroup: () => {
-      throw new Error("messages: their variables were not given");
-    },
+    loader: noLoader,
   });
 }
+
+function throwNoLoader(): never {
+  throw new Error("messages: nothing loads their variables");
+}
+const noLoader: MessageLoader = { group: throwNoLoader, order: throwNoLoader };
 
 /** The values of the slot that is being encoded; one object is reused for all slots. */
 const slotScratch: SlotValues = {
@@ -345,15 +357,21 @@ function gatherSlotValues(tokenized: TokenizedMessages, rows: Uint32Array, slot:
   return slotScratch;
 }
 
-/** Sorts rows by template. Throws Failure "damage" for a code without a template. */
-function orderByTemplate(codes: Codes, templates: number, heap: Heap): TemplateOrder {
-  const order = {
-    starts: heap.uint32(templates + 1),
-    rows: heap.uint32(codes.length),
-    rankOf: heap.uint32(codes.length),
-  };
-  if (!heap.kernels.orderRows(codes, order.starts, order.rows, order.rankOf))
+/** See `MessageColumn.starts`. Throws Failure "damage" for a code without a template. */
+function countTemplateRows(codes: Codes, templates: number, heap: Heap): Uint32Array {
+  const starts = heap.uint32(templates + 1);
+  if (!heap.kernels.countTemplateRows(codes, starts))
     throw new Failure("damage", "message: a row's template is missing");
+  return starts;
+}
+
+/** Sorts the rows of a column by template. */
+export function orderByTemplate(
+  { codes, starts }: Pick<MessageColumn, "codes" | "starts">,
+  heap: Heap,
+): TemplateOrder {
+  const order = { rows: heap.uint32(codes.length), rankOf: heap.uint32(codes.length) };
+  heap.kernels.orderRows(codes, starts, order.rows, order.rankOf);
   return order;
 }
 
@@ -370,18 +388,21 @@ function findSlots(
   return { slotBase, slotPlaces };
 }
 
+/** For each combination of character classes its group. */
+const groupOfClasses = Uint8Array.from({ length: 256 }, (_, classes) => groupOf(classes));
+
 /** Lists the slots of each group by the character classes of their values. */
 function groupSlots(classes: Uint8Array, heap: Heap): Pick<MessageParts, "indexInGroup" | "slotsOf"> {
   const indexInGroup = heap.uint32(classes.length);
-  const slotsOf = variableGroups.map(() => new Uint32Array(classes.length));
   const counts = variableGroups.map(() => 0);
   for (let slot = 0; slot < classes.length; slot++) {
-    const group = groupOf(classes[slot]!);
-    const index = counts[group]!++;
-    slotsOf[group]![index] = slot;
-    indexInGroup[slot] = index;
+    const group = groupOfClasses[classes[slot]!]!;
+    indexInGroup[slot] = counts[group]!++;
   }
-  return { indexInGroup, slotsOf: slotsOf.map((slots, group) => slots.slice(0, counts[group])) };
+  const slotsOf = counts.map((count) => heap.uint32(count));
+  for (let slot = 0; slot < classes.length; slot++)
+    slotsOf[groupOfClasses[classes[slot]!]!]![indexInGroup[slot]!] = slot;
+  return { indexInGroup, slotsOf };
 }
 
 function narrowCodes(codes: Uint32Array, count: number): Codes {

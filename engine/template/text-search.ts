@@ -352,16 +352,14 @@ class MessageSearch {
       this.#matchingTemplates[template] = 1;
       return;
     }
-    const { order } = this.#column;
-    const start = order.starts[template]!;
+    const rows = this.#column.rowsOf(template);
     const found = this.#reserveRows();
     if (at === textPerRow) {
-      setBit(found, order.rows[start + index]!);
+      setBit(found, rows[index]!);
       return;
     }
-    const rows = order.starts[template + 1]! - start;
-    for (let rank = 0; rank < rows; rank++)
-      if (codes[at + rank] === index) setBit(found, order.rows[start + rank]!);
+    for (let rank = 0; rank < rows.length; rank++)
+      if (codes[at + rank] === index) setBit(found, rows[rank]!);
   }
 
   /** Returns `#matchingRows`, which is made when the first row is marked. */

@@ -4,9 +4,34 @@
 const slotByte: u8 = 0xff;
 
 /**
- * Sorts rows by template, in their order. `starts` has an entry for each template and one more, all 0: they become the
- * place in `ordered` of each template's first row. `ranks` gets the number of each row among those of its template.
- * Returns false where a code is not below `templates`.
+ * Counts the rows of each template. `starts` has an entry for each template and one more, all 0: they become the number of
+ * rows of all templates before. Returns false where a code is not below `templates`.
+ */
+export function countTemplateRows(codes: usize, width: u32, rows: u32, templates: u32, starts: usize): bool {
+  if (width == 1) return countRowsOf<u8>(codes, rows, templates, starts);
+  if (width == 2) return countRowsOf<u16>(codes, rows, templates, starts);
+  return countRowsOf<u32>(codes, rows, templates, starts);
+}
+
+@inline
+function countRowsOf<T>(codes: usize, rows: u32, templates: u32, starts: usize): bool {
+  for (let row: usize = 0; row < rows; row++) {
+    const code = <u32>load<T>(codes + row * sizeof<T>());
+    if (code >= templates) return false;
+    const counter = starts + (<usize>code << 2);
+    store<u32>(counter, load<u32>(counter, 4) + 1, 4);
+  }
+  let sum: u32 = 0;
+  for (let entry: usize = 0; entry <= templates; entry++) {
+    sum += load<u32>(starts + (entry << 2));
+    store<u32>(starts + (entry << 2), sum);
+  }
+  return true;
+}
+
+/**
+ * Sorts rows by template, in their order. `starts` is that of `countTemplateRows`: the place in `ordered` of each
+ * template's first row. `ranks` gets the number of each row among those of its template.
  */
 export function orderRows(
   codes: usize,
@@ -16,40 +41,33 @@ export function orderRows(
   starts: usize,
   ordered: usize,
   ranks: usize,
-): bool {
-  if (width == 1) return orderRowsOf<u8>(codes, rows, templates, starts, ordered, ranks);
-  if (width == 2) return orderRowsOf<u16>(codes, rows, templates, starts, ordered, ranks);
-  return orderRowsOf<u32>(codes, rows, templates, starts, ordered, ranks);
+): void {
+  if (width == 1) placeRowsOf<u8>(codes, rows, starts, ordered);
+  else if (width == 2) placeRowsOf<u16>(codes, rows, starts, ordered);
+  else placeRowsOf<u32>(codes, rows, starts, ordered);
+  // Each entry is now the place behind the template's rows.
+  let from: u32 = 0;
+  for (let entry: usize = 0; entry < templates; entry++) {
+    const start = starts + (entry << 2);
+    const to = load<u32>(start);
+    store<u32>(start, from);
+    for (let place = from; place < to; place++) {
+      const row = <usize>load<u32>(ordered + (<usize>place << 2));
+      store<u32>(ranks + (row << 2), place - from);
+    }
+    from = to;
+  }
 }
 
+/** Puts each row behind those of its template that came before, and moves the template's start there. */
 @inline
-function orderRowsOf<T>(
-  codes: usize,
-  rows: u32,
-  templates: u32,
-  starts: usize,
-  ordered: usize,
-  ranks: usize,
-): bool {
+function placeRowsOf<T>(codes: usize, rows: u32, starts: usize, ordered: usize): void {
   for (let row: usize = 0; row < rows; row++) {
-    const code = <u32>load<T>(codes + row * sizeof<T>());
-    if (code >= templates) return false;
-    const counter = starts + (<usize>code << 2) + 4;
-    const rank = load<u32>(counter);
-    store<u32>(ranks + (row << 2), rank);
-    store<u32>(counter, rank + 1);
-  }
-  let sum: u32 = 0;
-  for (let entry: usize = 0; entry <= templates; entry++) {
-    sum += load<u32>(starts + (entry << 2));
-    store<u32>(starts + (entry << 2), sum);
-  }
-  for (let row: usize = 0; row < rows; row++) {
-    const code = <usize>load<T>(codes + row * sizeof<T>());
-    const place = load<u32>(starts + (code << 2)) + load<u32>(ranks + (row << 2));
+    const start = starts + (<usize>load<T>(codes + row * sizeof<T>()) << 2);
+    const place = load<u32>(start);
     store<u32>(ordered + (<usize>place << 2), <u32>row);
+    store<u32>(start, place + 1);
   }
-  return true;
 }
 
 /**
