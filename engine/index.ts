@@ -95,6 +95,7 @@ export {
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";
+export type { WarmUpRange } from "./scatter/warm-up.ts";
 export type { State, StateChange, StoredState } from "./state/state.ts";
 export type { Json } from "./state/state-record.ts";
 export type { Store } from "./store.ts";

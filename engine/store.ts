@@ -67,6 +67,7 @@ import {
   startControl,
 } from "./scatter/scatter-gather.ts";
 import { queryValueCounts } from "./scatter/value-count-query.ts";
+import { WarmUp } from "./scatter/warm-up.ts";
 import type { StoredState } from "./state/state.ts";
 import type { AppendOptions, AppendResult, StoreEvent, StoreOptions } from "./store-options.ts";
 import { StoreThreads } from "./store-threads.ts";
@@ -234,6 +235,11 @@ export class Store {
     return this.#ask(limits, (context) => querySeriesLabels(context, query));
   }
 
+  /** Begins a warm-up; its rounds must be ended. */
+  beginWarmUp(): WarmUp {
+    return new WarmUp(this.#scatterContext());
+  }
+
   /** Shared tables that count active series. A thread that encodes samples wraps them in `ActiveSeries`. */
   seriesCensus(): ActiveSeriesTables {
     return this.#activeSeries.tables(this.#now());
@@ -320,8 +326,7 @@ export class Store {
     return new MaintenanceScheduler({
       catalog: this.#catalog,
       journal: this.#journal,
-      worker: this.#threads.maintenance,
-      encoders: this.#threads.encoders,
+      ...{ worker: this.#threads.maintenance, encoders: this.#threads.encoders },
       ...{ chunkCaps, unsealedBytesMax, unsealedBytesStop },
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes, removeBeforeMs: retentionBeforeMs },
       queriesEnded: () => this.#queriesEnded(),

@@ -104,6 +104,7 @@ export { QueryError } from "./text/query-error.ts";
 export { WorkDeadline } from "./time/deadline.ts";
 export type { Expression } from "./tree/expression.ts";
 export type { SearchTerms } from "./tree/search-terms.ts";
+export { type WarmUpStore, warmUp } from "./warm-up.ts";
 export { collectPlanWarnings } from "./warning/unknown-names.ts";
 
 /** The syntax tree of a structured query. An empty text selects all logs. Throws a QueryError. */

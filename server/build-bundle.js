@@ -15,9 +15,11 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { bundlesFolder, digestOf, findBundle, listName } from "./bundle.js";
 
-/** The program, and the programs of its threads. */
+/** The program, the programs of its threads, and the faces of the layers for whoever uses them as a library. */
 const entries = [
   "server/main.ts",
+  "engine/index.ts",
+  "query/index.ts",
   "server/ingest/decode-worker.ts",
   "server/investigate/analysis/analysis-worker.ts",
   "engine/worker/worker.ts",

@@ -1,7 +1,9 @@
 /** One process of `bench/scale.ts`: it opens a store, asks one question cold or all of them warm, and measures that. */
-import { openStore, type Store } from "../../engine/index.ts";
-import { queryFields, queryPatterns, queryTimeseries, searchLogs } from "../../query/index.ts";
+import { pathToFileURL } from "node:url";
+import type { Store } from "../../engine/index.ts";
 import { spreadOf } from "../measure/spread.ts";
+import { projectRoot } from "../paths.ts";
+import { prepareFace } from "../server/program.ts";
 import type { ScaleQuestion } from "./question-set.ts";
 
 export interface ScaleOrder {
@@ -20,14 +22,27 @@ export interface ScaleFigures {
   memoryBytesPeak: number;
 }
 
-/** Answers before those that are timed: until code is compiled and templates are listed. */
+/** Answers before those that are timed, until code is compiled and templates are listed; and how long they may take. */
 const warmAnswers = 24;
+const warmMs = 5_000;
+/** Answers that are timed: all of these where they are fast, else at least so many. */
 const timedAnswers = 12;
+const timedAnswersMin = 3;
+const timedMs = 10_000;
+/** The slowest question reads every message of the store. */
+const limits = { deadlineMs: 600_000 };
 
+const importFace = async (layer: string): Promise<unknown> =>
+  import(pathToFileURL(await prepareFace(projectRoot, layer)).href);
+const { openStore } = (await importFace("engine")) as typeof import("../../engine/index.ts");
+const { queryFields, queryPatterns, queryTimeseries, searchLogs, warmUp } = (await importFace(
+  "query",
+)) as typeof import("../../query/index.ts");
 const order = JSON.parse(process.argv[2]!) as ScaleOrder;
 const begunMs = performance.now();
 const store = await openStore({ dir: order.dir, threads: 2 });
 const openMs = performance.now() - begunMs;
+await warmUp(store);
 const askMs: number[] = [];
 for (const question of order.questions) askMs.push(await measure(question));
 const figures: ScaleFigures = {
@@ -43,9 +58,12 @@ async function measure(question: ScaleQuestion): Promise<number> {
   let asked = 0;
   const next = async () => timeAnswer(store, question, queries[asked % queries.length]!, asked++);
   if (order.isCold) return next();
-  for (let i = 0; i < warmAnswers; i++) await next();
+  const warmUntilMs = performance.now() + warmMs;
+  for (let i = 0; i < warmAnswers && performance.now() < warmUntilMs; i++) await next();
   const times: number[] = [];
-  for (let i = 0; i < timedAnswers; i++) times.push(await next());
+  const untilMs = performance.now() + timedMs;
+  while (times.length < timedAnswers && (times.length < timedAnswersMin || performance.now() < untilMs))
+    times.push(await next());
   return spreadOf(times).median;
 }
 
@@ -58,10 +76,10 @@ async function timeAnswer(
 ): Promise<number> {
   const range = { startMs: order.range.startMs - turn, endMs: order.range.endMs };
   const begunMs = performance.now();
-  if (kind === "rows") await searchLogs(store, { query, ...range, limit: 100 });
+  if (kind === "rows") await searchLogs(store, { query, ...range, limit: 100 }, limits);
   else if (kind === "series")
-    await queryTimeseries(store, { query, ...range, bucketSeconds: bucketSeconds! });
-  else if (kind === "patterns") await queryPatterns(store, { query, ...range, limit: 50 });
-  else await queryFields(store, { signal: "logs", query, ...range, prefix: "", limit: 1_000 });
+    await queryTimeseries(store, { query, ...range, bucketSeconds: bucketSeconds! }, limits);
+  else if (kind === "patterns") await queryPatterns(store, { query, ...range, limit: 50 }, limits);
+  else await queryFields(store, { signal: "logs", query, ...range, prefix: "", limit: 1_000 }, limits);
   return performance.now() - begunMs;
 }

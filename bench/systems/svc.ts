@@ -2,7 +2,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Store } from "../../engine/index.ts";
@@ -18,7 +17,7 @@ import {
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import { costBetween, readOwnCost, watchMemoryBytesPeak } from "../measure/process.ts";
-import { prepareProgram } from "../server/program.ts";
+import { prepareFace, prepareProgram } from "../server/program.ts";
 import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -43,8 +42,10 @@ const loadBatchRows = 10_000;
 const idleMs = 1000;
 const pollMs = 100;
 
+/** The layers of the working copy at `root`, bundled as `npm start` runs them. */
 async function importLibrary(root: string): Promise<{ engine: Engine; query: Query }> {
-  const load = (layer: string): Promise<unknown> => import(pathToFileURL(join(root, layer, "index.ts")).href);
+  const load = async (layer: string): Promise<unknown> =>
+    import(pathToFileURL(await prepareFace(root, layer)).href);
   return { engine: (await load("engine")) as Engine, query: (await load("query")) as Query };
 }
 
@@ -149,9 +150,12 @@ export async function waitUntilIdle(store: Store): Promise<void> {
   }
 }
 
+/** Opens the store and warms it up, as a server does when it starts. */
 export async function open({ dir, root, threads }: StoreTarget): Promise<System> {
   const { engine, query } = await importLibrary(root);
   const store = await engine.openStore({ dir, threads });
+  // Older revisions have no warm-up.
+  await query.warmUp?.(store);
   return { ask: (question) => ask(store, query, question), close: () => store.close() };
 }
 

@@ -52,6 +52,8 @@ export interface QueryControl {
   /** What is kept beside decoded columns, of all queries and of this one. */
   charge: QueryCharge;
   scannedRowsMax: number;
+  /** Columns that the query reads are kept only until its warm-up ends; see scatter/warm-up.ts. */
+  isWarmUp: boolean;
 }
 
 /** Lets other queries of the thread run once a scan has used its time slice. */

@@ -51,11 +51,12 @@ export class ChunkReaders {
     }
   }
 
+  /** Closes all files and frees the memory of all columns, which nobody may use any more. */
   close(): void {
     for (const environment of this.#environments.values()) environment.close();
     this.#environments.clear();
-    this.#chunks.clear();
-    this.#parts.clear();
+    for (const known of [this.#chunks, this.#parts])
+      for (const name of [...known.keys()]) this.#drop(known, name);
   }
 
   environment(dir: string): LmdbEnvironment {

@@ -43,6 +43,8 @@ export interface QueryLimits {
   scannedRows?: number;
   /** Cancels the query. */
   abort?: AbortSignal;
+  /** The query belongs to a warm-up; see `WarmUp`. */
+  isWarmUp?: boolean;
 }
 
 /** A thread that scans chunks and keeps their columns. */
@@ -91,6 +93,7 @@ export function startControl(limits: QueryLimits, memory: QueryMemory): RunningQ
       memoryBytesMax: limits.memoryBytes ?? defaultQueryMemoryBytes,
       charge,
       scannedRowsMax: limits.scannedRows ?? Number.MAX_SAFE_INTEGER,
+      isWarmUp: limits.isWarmUp === true,
     },
     end: () => {
       limits.abort?.removeEventListener("abort", onAbort);
@@ -128,7 +131,7 @@ export async function scatterGather<Answer extends ScanAnswer>(
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
     // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
     // read only the newest of these chunks.
-    if (metadata.unlisted.size > 0 && task.kind === "aggregate")
+    if (metadata.unlisted.size > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
       context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
     return [metadata.answer as ScanAnswer as Answer, ...answers];
   });

@@ -358,8 +358,7 @@ class MessageSearch {
       setBit(found, rows[index]!);
       return;
     }
-    for (let rank = 0; rank < rows.length; rank++)
-      if (codes[at + rank] === index) setBit(found, rows[rank]!);
+    for (let rank = 0; rank < rows.length; rank++) if (codes[at + rank] === index) setBit(found, rows[rank]!);
   }
 
   /** Returns `#matchingRows`, which is made when the first row is marked. */

@@ -70,8 +70,13 @@ interface ForgetTask {
   chunks: readonly number[] | undefined;
 }
 
+/** Closes what queries of a warm-up opened. */
+interface EndWarmUpRoundTask {
+  kind: "end-warm-up-round";
+}
+
 /** Every task of a scan thread. */
-export type ScanThreadTask = ScanTask | ForgetTask;
+export type ScanThreadTask = ScanTask | ForgetTask | EndWarmUpRoundTask;
 
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
@@ -86,11 +91,15 @@ const turnMs = 4;
 /** Carries out scans on one thread, with the chunks and columns that the thread keeps. */
 export class ScanExecutor {
   readonly readers: ChunkReaders;
+  readonly #cache: ColumnCache;
+  /** Chunks that the present warm-up has open. */
+  #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
   readonly #templates: TemplateSummaries;
 
   constructor(options: ColumnCacheOptions) {
-    this.readers = new ChunkReaders(new ColumnCache(options));
+    this.#cache = new ColumnCache(options);
+    this.readers = new ChunkReaders(this.#cache);
     this.#templates = new TemplateSummaries(options.bytesMax * queryThreadTemplatesShare);
   }
 
@@ -100,7 +109,7 @@ export class ScanExecutor {
   }
 
   async #run(task: ScanTask): Promise<unknown> {
-    const access = this.#access();
+    const access = this.#access(task);
     switch (task.kind) {
       case "read":
         checkControl(task.control);
@@ -134,7 +143,7 @@ export class ScanExecutor {
   }
 
   async #answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
-    const access = this.#access();
+    const access = this.#access(task);
     const templates = new TemplateCounts(this.#templates);
     const { countTexts, unlisted } = templates;
     const unknown = { rowsInFirst: 0, unlisted };
@@ -166,14 +175,26 @@ export class ScanExecutor {
 
   /** Closes chunks that are about to be removed, or without `chunks` a partition whose folder is. */
   forget(dir: string, chunks?: readonly number[]): void {
-    if (chunks === undefined) {
-      this.readers.forget(dir);
-      this.#templates.forget(dir);
-    } else this.readers.forgetChunks(dir, chunks);
+    for (const readers of [this.readers, this.#warmUpReaders])
+      if (chunks === undefined) readers?.forget(dir);
+      else readers?.forgetChunks(dir, chunks);
+    if (chunks === undefined) this.#templates.forget(dir);
   }
 
-  #access(): ChunkAccess {
-    return { open: (ref) => this.readers.open(ref), yieldThread: yieldWhenDue() };
+  /** Closes what queries of a warm-up opened; they must have ended. */
+  endWarmUpRound(): void {
+    this.#warmUpReaders?.close();
+    this.#warmUpReaders = undefined;
+  }
+
+  #access(task: ScanTask): ChunkAccess {
+    const readers = "control" in task && task.control.isWarmUp ? this.#openWarmUpReaders() : this.readers;
+    return { open: (ref) => readers.open(ref), yieldThread: yieldWhenDue() };
+  }
+
+  #openWarmUpReaders(): ChunkReaders {
+    this.#warmUpReaders ??= new ChunkReaders(this.#cache);
+    return this.#warmUpReaders;
   }
 }
 

@@ -84,6 +84,8 @@ function dispatch(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.forget(task.dir, task.chunks);
+    case "end-warm-up-round":
+      return scans.endWarmUpRound();
     case "backup-chunk":
       return readChunkFrames(task, scans.readers);
     case "backup-file":

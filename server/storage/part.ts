@@ -12,6 +12,7 @@ import {
   type StoredState,
   type StoreEvent,
 } from "../../engine/index.ts";
+import { warmUp } from "../../query/index.ts";
 import type { Part } from "../api/part.ts";
 
 export interface StorageSettings {
@@ -50,8 +51,16 @@ export async function openStorage(settings: StorageSettings): Promise<StoragePar
   const fixed = { scanThreads, columnCacheBytes, decodeThreads: ingestThreads };
   const memory = divideMemory({ use: "server", bytes: memoryBytes, ...fixed });
   const store = await openStoreOf(settings, memory);
+  const closing = new AbortController();
+  let warming: Promise<void> | undefined;
+  const run = () => {
+    // Where there is no memory for columns nobody is expected to ask.
+    if (memory.parts.columns > 0) warming = warmUpInBackground(store, closing.signal, settings);
+  };
   let state: StoredState | undefined;
   const close = async () => {
+    closing.abort();
+    await warming;
     await state?.close();
     await store.close();
   };
@@ -59,10 +68,23 @@ export async function openStorage(settings: StorageSettings): Promise<StoragePar
     state = await openState(join(settings.dataDir, "control"), { checkFolder: () => store.checkFolder() });
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
     const holdsNotifications = await checkRestored(settings);
-    return { memory, store, state, holdsNotifications, close };
+    return { memory, store, state, holdsNotifications, run, close };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Warms up the threads, so that the first search of a person is as fast as later ones. */
+async function warmUpInBackground(
+  store: Store,
+  abort: AbortSignal,
+  { log }: Pick<StorageSettings, "log">,
+): Promise<void> {
+  try {
+    await warmUp(store, abort);
+  } catch (error) {
+    log("error", `warming up: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
