@@ -10,7 +10,8 @@ import {
 } from "../files/column-payload.ts";
 import { splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
 import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
-import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
+import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
+import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
 import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
 import {

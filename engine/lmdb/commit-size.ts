@@ -19,6 +19,9 @@ export interface KeyChange {
   currentOverflowPages: number;
 }
 
+/** The values that a commit sets, by the bytes of their keys; undefined where a key is removed. */
+export type Changes = Map<string, { key: Uint8Array; value: Uint8Array | undefined }>;
+
 /** For splits of the roots, and for rounding. */
 const sparePages = 16;
 const wordBytes = 8;

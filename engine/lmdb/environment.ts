@@ -15,7 +15,6 @@ import {
   mkdirSync,
   openSync,
   rmSync,
-  statfsSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -23,9 +22,10 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { RootDatabase, RootDatabaseOptions } from "lmdb";
-import { diskFullMessage, Failure } from "../failure.ts";
-import { CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
+import { Failure } from "../failure.ts";
+import { type Changes, CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
 import { DataFile } from "./data-file.ts";
+import { toDiskFullFailure } from "./disk-full.ts";
 import { buildEmptyDataFile, keyBytesMax, type Meta } from "./page.ts";
 import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 
@@ -178,7 +178,6 @@ class ReadEnvironment implements LmdbEnvironment {
   }
 }
 
-type Changes = Map<string, { key: Uint8Array; value: Uint8Array | undefined }>;
 type Database = RootDatabase<Uint8Array, Uint8Array>;
 
 class WriteEnvironment extends ReadEnvironment {
@@ -384,24 +383,4 @@ function syncFolderSync(dir: string): void {
 /** Copies values out of shared memory: lmdb-js needs the address of the buffer, and shared memory does not give it. */
 function toUnsharedMemory(value: Uint8Array): Uint8Array {
   return value.buffer instanceof SharedArrayBuffer ? Buffer.from(value) : value;
-}
-
-/** Error codes of Node, and LMDB's error numbers, of a disk that takes no more bytes. */
-const diskFullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27]);
-/** LMDB reports EIO where the system wrote fewer bytes than asked, as on a full disk. */
-const ioErrorCode = 5;
-
-/** Returns Failure "disk-full" where that was the error's cause, else the error itself. */
-function toDiskFullFailure(error: unknown, dir: string, changes: Changes): unknown {
-  const code = (error as { code?: string | number }).code;
-  let bytes = 0;
-  for (const { value } of changes.values()) bytes += value?.length ?? 0;
-  const isFull = code !== undefined && diskFullCodes.has(code);
-  if (!isFull && !(code === ioErrorCode && freeBytes(dir) < bytes + 2 ** 20)) return error;
-  return new Failure("disk-full", diskFullMessage, { cause: error });
-}
-
-function freeBytes(dir: string): number {
-  const { bavail, bsize } = statfsSync(dir);
-  return bavail * bsize;
 }

@@ -6,7 +6,8 @@
 import { sharedText, textPerRow } from "../kernels/decoding.ts";
 import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
-import { type EncodedMessages, encodeTokenized, type MessageColumn } from "./message-column.ts";
+import type { MessageColumn } from "./message-column.ts";
+import { type EncodedMessages, encodeTokenized } from "./message-encoding.ts";
 import { slotByte, type TokenizedMessages, withPlacedMessages } from "./tokenizer.ts";
 import { groupOf, type RepeatableAttribute, type VariableGroup } from "./variable-columns.ts";
 

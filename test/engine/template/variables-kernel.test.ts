@@ -1,7 +1,7 @@
 /** The variables of messages, encoded in WebAssembly, against those encoded in TypeScript: all bytes are equal. */
 import { describe, expect, test } from "vitest";
 import { BlockMemory } from "../../../engine/kernels/block-memory.ts";
-import { encodeVariables } from "../../../engine/template/message-column.ts";
+import { encodeVariables } from "../../../engine/template/message-encoding.ts";
 import { tokenizeMessages } from "../../../engine/template/tokenizer.ts";
 import { tokenizeIn } from "../../../engine/template/tokenizer-kernel.ts";
 import type { EncodedVariables, RepeatableAttribute } from "../../../engine/template/variable-columns.ts";
