@@ -242,6 +242,7 @@ export class ChunkView {
       group: (messages, group) => this.#group(messages, group),
       order: (messages) =>
         this.#getOrMake(this.#chunk.orders, "message", (held) => orderByTemplate(messages, held)),
+      hasOrder: () => this.#chunk.orders.size > 0,
     });
     return { ...column, messages: this.#messages };
   }

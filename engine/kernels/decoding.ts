@@ -93,6 +93,18 @@ export interface DecodingKernels<B extends AnyBuffer> {
    */
   findSlots(templates: Text<B>, firstSlots: Uint32Array<B>, places: Uint32Array<B>): number;
   /**
+   * Lists the slots of each group, ascending. `groupOfClasses` has the group of each combination of character classes.
+   * `starts` has an entry for each group and one more, all 0, and gets the index in `slots` of each group's first slot;
+   * `indexes` gets each slot's index among those of its group.
+   */
+  listGroupSlots(
+    classes: Uint8Array<B>,
+    groupOfClasses: Uint8Array,
+    starts: Uint32Array<B>,
+    indexes: Uint32Array<B>,
+    slots: Uint32Array<B>,
+  ): void;
+  /**
    * Decodes the variables of a group into texts. Throws Failure "damage" where the streams are cut short or hold more
    * than there is room for, and what `appendAttribute` throws.
    */

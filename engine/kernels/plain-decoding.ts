@@ -82,6 +82,18 @@ export const plainDecodingKernels: DecodingKernels<Any> = {
     return slot;
   },
 
+  listGroupSlots(classes, groupOfClasses, starts, indexes, slots) {
+    for (const [slot, combination] of classes.entries()) {
+      const group = groupOfClasses[combination]!;
+      indexes[slot] = starts[group + 1]!;
+      starts[group + 1] = indexes[slot]! + 1;
+    }
+    for (let group = 0; group + 1 < starts.length; group++)
+      starts[group + 1] = starts[group + 1]! + starts[group]!;
+    for (const [slot, combination] of classes.entries())
+      slots[starts[groupOfClasses[combination]!]! + indexes[slot]!] = slot;
+  },
+
   decodeSlots(streams, { kinds, rowCounts }, { text, firstTexts, codeStarts, codes }, appendAttribute) {
     const source = new SlotSource(streams);
     const target = new TextTarget(text);

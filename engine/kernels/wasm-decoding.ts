@@ -52,6 +52,15 @@ export interface DecodingExports {
     places: number,
     placesMax: number,
   ): number;
+  listGroupSlots(
+    classes: number,
+    count: number,
+    groupOfClasses: number,
+    groups: number,
+    starts: number,
+    indexes: number,
+    slots: number,
+  ): void;
   decodeSlots(kinds: number, counts: number, from: number, to: number): number;
 }
 
@@ -148,6 +157,13 @@ export function makeDecodingKernels(exports: DecodingExports, scratch: Uint8Arra
           placesMax,
         ) >>> 0
       );
+    },
+    listGroupSlots(classes, groupOfClasses, starts, indexes, slots) {
+      const { byteOffset, length } = classes;
+      scratch.set(groupOfClasses, operandAt);
+      const [startsAt, indexesAt, slotsAt] = [starts, indexes, slots].map((vector) => vector.byteOffset);
+      const groups = starts.length - 1;
+      exports.listGroupSlots(byteOffset, length, operandAt, groups, startsAt!, indexesAt!, slotsAt!);
     },
     decodeSlots: makeSlotDecoder(exports, scratch),
   };

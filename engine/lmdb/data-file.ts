@@ -266,7 +266,7 @@ export class DataFile {
 
   #read({ offset, length }: ValueLocation, allocate: (length: number) => Buffer): Buffer {
     // Checked before the allocation: a damaged length may exceed the memory.
-    if (length > this.pageBytes && offset + length > this.byteLength()) {
+    if (length > viewBytesMax && offset + length > this.byteLength()) {
       throw makeDamage(`byte ${offset}`, `the file ends within the ${length} bytes from there`);
     }
     if (this.#bytes !== undefined && offset + length <= this.#bytes.length) {

@@ -22,6 +22,8 @@ export interface MessageLoader {
   /** One group of its variables. */
   group(messages: MessageColumn, group: number): VariableGroup;
   order(messages: MessageColumn): TemplateOrder;
+  /** Whether the order is in memory. */
+  hasOrder(): boolean;
 }
 
 type MessageParts = Pick<
@@ -95,6 +97,11 @@ export class MessageColumn {
 
   findTemplateOfSlot(slot: number): number {
     return findLastAtMost(this.slotBase, slot);
+  }
+
+  /** Whether the rows of a template are known without sorting all rows. */
+  get isOrdered(): boolean {
+    return this.loader.hasOrder();
   }
 
   get order(): TemplateOrder {
@@ -207,14 +214,15 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const codes = allocateCodes(heap, width, rows);
   heap.kernels.joinCodes(streams!, codes);
   const slots = findSlots(templates, classes.length, heap);
+  const placedClasses = heap.place(classes);
   return new MessageColumn({
     templates,
     codes,
     starts: countTemplateRows(codes, templates.offsets.length - 1, heap),
     ...slots,
     kinds: heap.place(kinds!),
-    classes: heap.place(classes),
-    ...groupSlots(classes, heap),
+    classes: placedClasses,
+    ...groupSlots(placedClasses, heap),
     loader: noLoader,
   });
 }
@@ -222,7 +230,7 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
 function throwNoLoader(): never {
   throw new Error("messages: nothing loads their variables");
 }
-const noLoader: MessageLoader = { group: throwNoLoader, order: throwNoLoader };
+const noLoader: MessageLoader = { group: throwNoLoader, order: throwNoLoader, hasOrder: () => false };
 
 /** See `MessageColumn.starts`. Throws Failure "damage" for a code without a template. */
 export function countTemplateRows(codes: Codes, templates: number, heap: Heap): Uint32Array {
@@ -260,14 +268,10 @@ const groupOfClasses = Uint8Array.from({ length: 256 }, (_, classes) => groupOf(
 
 /** Lists the slots of each group by the character classes of their values. */
 function groupSlots(classes: Uint8Array, heap: Heap): Pick<MessageParts, "indexInGroup" | "slotsOf"> {
+  const starts = heap.uint32(variableGroups.length + 1);
   const indexInGroup = heap.uint32(classes.length);
-  const counts = variableGroups.map(() => 0);
-  for (let slot = 0; slot < classes.length; slot++) {
-    const group = groupOfClasses[classes[slot]!]!;
-    indexInGroup[slot] = counts[group]!++;
-  }
-  const slotsOf = counts.map((count) => heap.uint32(count));
-  for (let slot = 0; slot < classes.length; slot++)
-    slotsOf[groupOfClasses[classes[slot]!]!]![indexInGroup[slot]!] = slot;
+  const slots = heap.uint32(classes.length);
+  heap.kernels.listGroupSlots(classes, groupOfClasses, starts, indexInGroup, slots);
+  const slotsOf = variableGroups.map((_, group) => slots.subarray(starts[group], starts[group + 1]));
   return { indexInGroup, slotsOf };
 }

@@ -63,8 +63,8 @@ export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeed
 }
 
 /**
- * Where at most one row in this many belongs to the matching templates, their bits are set one by one; otherwise a pass
- * over the codes of all rows sets them.
+ * Where at most one row in this many belongs to the matching templates, and the rows are sorted by template, their bits
+ * are set one by one; otherwise a pass over the codes of all rows sets them.
  */
 const sparseShare = 16;
 
@@ -95,7 +95,7 @@ export function addTemplateRows(
     if (templates[template] === 1) rows += column.rowCount(template);
   if (rows === 0) return others;
   const found = others ?? scratch.uint8((column.rows + 7) >> 3);
-  if (rows * sparseShare > column.rows) {
+  if (rows * sparseShare > column.rows || !column.isOrdered) {
     const templateRows = scratch.uint8(found.length);
     kernels.codesInTable(column.codes, templates, templateRows);
     kernels.or(found, templateRows);

@@ -114,6 +114,31 @@ describe.each(implementations)(`$name kernels decode (SVC_SEED=${seed})`, ({ ker
       }
     });
   });
+
+  test("the slots of groups", () => {
+    forEachCase(memory, (count, alignment, random) => {
+      const groups = 1 + random.below(6);
+      const groupOfClasses = Uint8Array.from({ length: 256 }, () => random.below(groups));
+      const classes = memory.bytes(
+        Array.from({ length: count }, () => random.below(256)),
+        alignment,
+      );
+      const starts = memory.words(new Uint32Array(groups + 1), alignment);
+      const [indexes, slots] = [0, 1].map(() => memory.words(new Uint32Array(count), alignment));
+      kernels.listGroupSlots(classes, groupOfClasses, starts, indexes!, slots!);
+
+      const lists = Array.from({ length: groups }, (_, group) =>
+        [...classes.keys()].filter((slot) => groupOfClasses[classes[slot]!] === group),
+      );
+      expectSame(slots!, lists.flat());
+      expectSame(starts, [0, ...lists.map((_, group) => lists.slice(0, group + 1).flat().length)]);
+      const indexOf = new Map(lists.flatMap((list) => list.map((slot, index) => [slot, index] as const)));
+      expectSame(
+        indexes!,
+        [...classes.keys()].map((slot) => indexOf.get(slot)!),
+      );
+    });
+  });
 });
 
 const cache = new ColumnCache({ bytesMax: 256 * 1024 * 1024, keepsRecent: false });

@@ -96,3 +96,39 @@ export function findSlots(
   store<u32>(firstSlots + (<usize>templates << 2), slot);
   return slot;
 }
+
+/**
+ * Lists the slots of each group, ascending. `groupOfClasses` has the group of each combination of character classes, 256
+ * bytes. `starts` has an entry for each group and one more, all 0: they become the place in `slots` of each group's first
+ * slot. `indexes` gets the number of each slot among those of its group.
+ */
+export function listGroupSlots(
+  classes: usize,
+  count: u32,
+  groupOfClasses: usize,
+  groups: u32,
+  starts: usize,
+  indexes: usize,
+  slots: usize,
+): void {
+  for (let slot: usize = 0; slot < count; slot++) {
+    const counter = starts + (groupAt(classes + slot, groupOfClasses) << 2);
+    const index = load<u32>(counter, 4);
+    store<u32>(indexes + (slot << 2), index);
+    store<u32>(counter, index + 1, 4);
+  }
+  for (let group: usize = 0; group < groups; group++) {
+    const start = starts + (group << 2);
+    store<u32>(start, load<u32>(start, 4) + load<u32>(start), 4);
+  }
+  for (let slot: usize = 0; slot < count; slot++) {
+    const start = load<u32>(starts + (groupAt(classes + slot, groupOfClasses) << 2));
+    const place = start + load<u32>(indexes + (slot << 2));
+    store<u32>(slots + (<usize>place << 2), <u32>slot);
+  }
+}
+
+@inline
+function groupAt(classes: usize, groupOfClasses: usize): usize {
+  return load<u8>(groupOfClasses + load<u8>(classes));
+}
