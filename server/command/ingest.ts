@@ -22,6 +22,11 @@ import { escapeLine } from "./output/terminal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
+/**
+ * Target size of a batch of samples that are stored without a server: a batch stores the labels of a series once, so that
+ * of a large one more samples share them.
+ */
+const directSampleBatchBytes = 8 * 1024 * 1024;
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
@@ -124,7 +129,7 @@ interface FileRun {
 /** What the files hold, and where it is read to. */
 interface FileContent {
   signal: SignalName;
-  /** See `BatchOptions`. */
+  /** See `BatchOptions`. Absent where a server stores the rows. */
   takeMemory?: (bytes: number) => Uint8Array;
   /** Fields that the user named; undefined where the known names are looked for. */
   names: LogFieldNames | undefined;
@@ -205,7 +210,7 @@ async function ingestFile(
   const chunks =
     signal === "logs" ? recogniseLines(input.chunks, { isLive: input.isLive, names, onForm }) : input.chunks;
   const batches = batchesOf(chunks, {
-    targetBytes: batchBytes,
+    targetBytes: takeMemory !== undefined && signal === "metrics" ? directSampleBatchBytes : batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,
     ...(takeMemory === undefined ? {} : { takeMemory }),

@@ -58,6 +58,29 @@ class SharedBodies {
   }
 }
 
+/** Lets calls go on while they have at most so many bytes together; a single call may have more. */
+class BytesAtATime {
+  readonly #bytesMax: number;
+  #bytes = 0;
+  /** Calls that wait, in their order. */
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  async take(bytes: number): Promise<void> {
+    while (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#bytes += bytes;
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes;
+    for (const goOn of this.#waiting.splice(0)) goOn();
+  }
+}
+
 /**
  * The store, which waits where it would refuse a batch because rows arrive faster than they can be sealed. The lines
  * themselves could not be taken again: they are decoded in place.
@@ -103,12 +126,17 @@ export async function openDirectLoad(
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
   const bodies = new SharedBodies();
+  // The decoding threads take from one sender half of what they may have waiting.
+  const decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
   return {
     takeMemory: (bytes) => bodies.take(bytes),
     take: async (signal, lines, key, fieldNames) => {
+      const { byteLength } = lines;
+      await decoded.take(byteLength);
       try {
         return await intake.take({ ...unstamped, signal, body: lines, key, fieldNames });
       } finally {
+        decoded.give(byteLength);
         bodies.giveBack(lines);
       }
     },
