@@ -51,8 +51,13 @@ beforeAll(() => {
      const isBundle: boolean = /dist.bundle/.test(new Error().stack!);
      parentPort!.postMessage(isBundle ? "bundled thread" : "thread");`,
   );
-  write("server/ingest/decode-worker.ts", "export {};");
-  write("server/investigate/analysis/analysis-worker.ts", "export {};");
+  for (const path of [
+    "server/ingest/decode-worker.ts",
+    "server/investigate/analysis/analysis-worker.ts",
+    "engine/index.ts",
+    "query/index.ts",
+  ])
+    write(path, "export {};");
 });
 
 test("the sources run until a bundle is made, then the bundle", async () => {
