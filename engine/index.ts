@@ -5,7 +5,7 @@ export { RestoreDamage } from "./backup/restore-damage.ts";
 export type { AdmissionCounts, AdmissionPolicy } from "./batch/admission-policy.ts";
 export type { EncodedBatch } from "./batch/batch.ts";
 export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
-export type { LineStop } from "./batch/batch-kernels.ts";
+export type { RowStop } from "./batch/batch-kernels.ts";
 export { type Exclusion, ExclusionFilter, type TextField, type TextTest } from "./batch/exclusion.ts";
 export type { JsonRows } from "./batch/json-rows.ts";
 export { PlainColumns } from "./batch/plain-columns.ts";

@@ -3,11 +3,11 @@
  */
 import type { Global } from "../kernels/webassembly.ts";
 
-/** What reading lines stopped at: the end, a row that the caller has to read or to add, or as many rows as were asked for. */
-export type LineStop = "end" | "unusual row" | "staged row" | "rows";
+/** What reading rows stopped at: the end, a row that the caller has to read or to add, or as many rows as were asked for. */
+export type RowStop = "end" | "unusual row" | "staged row" | "rows";
 
-/** By their numbers in batch/jsonlines.ts. */
-export const lineStops: readonly LineStop[] = ["end", "unusual row", "staged row", "rows"];
+/** By their numbers in batch/stops.ts. */
+export const rowStops: readonly RowStop[] = ["end", "unusual row", "staged row", "rows"];
 
 /** What batch/jsonlines.ts exports: the row that was read last, and how many were. */
 interface LineKernels {

@@ -24,6 +24,9 @@ const Staged = {
   words: 16,
 } as const;
 
+/** The policy has more to say of a row that has such a key; see assembly/batch/keys.ts. */
+const keyOfPolicy = 8;
+
 /** Enough for bodies of several megabytes. */
 const keptBytesMax = 64 * 1024 * 1024;
 
@@ -92,6 +95,18 @@ export class MemoryColumns implements BatchColumns {
 
   keyBytes(key: number): number {
     return this.kernels.keyLength(key);
+  }
+
+  /** Writes the settings of a reader of rows where they belong. Rows with one of the keys of stamps are left to the caller. */
+  setRowRules(at: number, settings: readonly number[], stamped: readonly string[]): void {
+    this.memory.float64(at, settings.length).set(settings);
+    for (const name of stamped) this.addName(name, keyOfPolicy);
+  }
+
+  /** Says what a key of this name says of a row, as bits. */
+  addName(name: string, kind: number): void {
+    const length = this.scratch.write(name, 0);
+    this.kernels.addName(this.scratch.source.bytes.byteOffset, length, kind);
   }
 
   addRow(row: RowRanges, { bytes }: ByteSource): void {

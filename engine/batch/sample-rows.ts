@@ -1,11 +1,11 @@
 /** Reads samples from JSON lines in WebAssembly, but for rows that name their series in a way that is new. */
 
 import { parseRoundTripBytes } from "../vector/number.ts";
-import { type LineStop, lineStops } from "./batch-kernels.ts";
+import { type RowStop, rowStops } from "./batch-kernels.ts";
 import type { SeriesMemory } from "./series-memory.ts";
 
 /** What `readSampleLines` stops at where it leaves the value of a staged row to the caller; see samplelines.ts. */
-const stagedText = lineStops.length;
+const stagedText = rowStops.length;
 
 /** Where samples are added. */
 interface SampleBatch {
@@ -35,12 +35,12 @@ export class SampleRows {
   }
 
   /** Reads lines from where the last call stopped, at most `rowsMax` rows that are not blank. */
-  readLines(rowsMax: number): LineStop {
+  readLines(rowsMax: number): RowStop {
     return this.#stopOf(this.#memory.kernels.readSampleLines(this.#at + this.#body.length, rowsMax));
   }
 
   /** Reads the row at [from, to). */
-  readRow(from: number, to: number): LineStop {
+  readRow(from: number, to: number): RowStop {
     return this.#stopOf(this.#memory.kernels.readSampleRow(this.#at + from, this.#at + to));
   }
 
@@ -62,11 +62,11 @@ export class SampleRows {
     return this.#batch.addByAlias(kernels.stagedAlias(), seconds, nanos, this.#value);
   }
 
-  #stopOf(number: number): LineStop {
+  #stopOf(number: number): RowStop {
     const { kernels } = this.#memory;
     this.#batch.takeRows();
     if (number !== stagedText) {
-      const stop = lineStops[number]!;
+      const stop = rowStops[number]!;
       if (stop === "staged row") this.#value = kernels.stagedValue();
       return stop;
     }

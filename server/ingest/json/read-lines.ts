@@ -1,7 +1,7 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
-import type { LineStop } from "../../../engine/index.ts";
+import type { RowStop } from "../../../engine/index.ts";
 import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
 import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
 import { RowSink, SampleSink, type Sink } from "../row-sink.ts";
@@ -58,7 +58,7 @@ function readFast(body: Buffer, sink: RowSink): boolean {
   if (rows === undefined) return false;
   const addParsed = makeGeneralReader(sink);
   /** Reads or adds the row at which reading stopped. */
-  const finishRow = (stop: LineStop): string | undefined => {
+  const finishRow = (stop: RowStop): string | undefined => {
     if (stop === "staged row") return sink.addUncountedRanges(rows.stagedRow, rows.bytes);
     const { from, to } = rows.lastRow;
     return addParsed(body.toString("utf8", from, to));
@@ -75,7 +75,7 @@ function readSamples(body: Buffer, sink: SampleSink): void {
   const { builder } = sink;
   const rows = builder.readJson(body, findStart(body));
   const read = makeSampleReader(body, sink);
-  const finishRow = (stop: LineStop): string | undefined => {
+  const finishRow = (stop: RowStop): string | undefined => {
     if (stop === "staged row") return rows.addStaged();
     const { from, to } = rows.lastRow;
     return read(from, to);
@@ -85,8 +85,8 @@ function readSamples(body: Buffer, sink: SampleSink): void {
 
 /** Rows that are read straight into the batch, until one that the caller has to read or to add. */
 interface StoppingRows {
-  readLines(rowsMax: number): LineStop;
-  readRow(from: number, to: number): LineStop;
+  readLines(rowsMax: number): RowStop;
+  readRow(from: number, to: number): RowStop;
   readonly rowsRead: number;
   readonly lastRow: { line: number };
 }
@@ -96,7 +96,7 @@ function forEachStop(
   body: Buffer,
   rows: StoppingRows,
   sink: Sink,
-  onStop: (stop: LineStop, line: number) => void,
+  onStop: (stop: RowStop, line: number) => void,
 ): void {
   if (isArray(body)) {
     forEachRow(body, (from, to, line) => {

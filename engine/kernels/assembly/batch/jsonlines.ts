@@ -1,14 +1,5 @@
-/** The lines of a body, one after the other: where the row lies that is read, and what reading stopped at. */
+/** The lines of a body, one after the other: where the row lies that is read. */
 import { findLineEnd, setRowEnd, skipBlank } from "./jsontext.ts";
-
-/** All lines have been read. */
-export const atEnd: i32 = 0;
-/** A row that the caller has to read. */
-export const atUnusualRow: i32 = 1;
-/** A row that is staged, for the caller to admit or add. */
-export const atStagedRow: i32 = 2;
-/** As many rows as were asked for, or as are handed over at a time, have been read. */
-export const atRowsMax: i32 = 3;
 
 /** The source: rows are read from here, and ranges count from here. */
 export let base: usize = 0;

@@ -3,7 +3,17 @@
  * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Rows of any other shape
  * are left to the caller, as are rows for which the batch's policy may have more to say than its bounds.
  */
-import { closingBrace, colon, comma, openingBrace, openingBracket, quote } from "./jsonchars.ts";
+import {
+  areSpans,
+  beginSettings,
+  isPlainlyAdmitted,
+  keysOfBatchMax,
+  membersMax,
+  setArrivalTime,
+  setting,
+  stageTime,
+} from "./admission.ts";
+import { addAttribute, clearAttributes, hasKeyOfPolicy } from "./attributes.ts";
 import {
   addRow,
   attributesOffset,
@@ -12,12 +22,10 @@ import {
   levelToOffset,
   messageFromOffset,
   messageToOffset,
-  nanosOffset,
-  secondsOffset,
 } from "./batchrows.ts";
 import { reserveBlock, stagedRowAt } from "./blocks.ts";
-import { addAttribute, addBeside, beginAttributes, clearAttributes, hasKeyOfPolicy, setBeside } from "./jsonattributes.ts";
-import { areSpans, arrival, beginSettings, isPlainlyAdmitted, keysOfBatchMax, membersMax, setting } from "./jsonadmission.ts";
+import { addBeside, beginBeside, clearBeside, setBeside } from "./jsonbeside.ts";
+import { closingBrace, colon, comma, openingBrace, openingBracket, quote } from "./jsonchars.ts";
 import {
   beginKeys,
   guessAfter,
@@ -33,12 +41,8 @@ import {
   numberMember,
   otherSignalKey,
   setGuess,
-} from "./jsonkeys.ts";
+} from "./keys.ts";
 import {
-  atEnd,
-  atRowsMax,
-  atStagedRow,
-  atUnusualRow,
   base,
   beginLines,
   beginReading,
@@ -69,14 +73,13 @@ import {
   setTextEnd,
   skipBlank,
 } from "./jsontext.ts";
-import { readMillis, readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
+import { readMillis, readNanos } from "./jsontimes.ts";
+import { atEnd, atRowsMax, atStagedRow, atUnusualRow } from "./stops.ts";
 import { sameBytes } from "../bytes.ts";
 
 /** Objects that are nested deeper than this, or whose names are longer, are left to the caller. */
 const depthMax: u32 = 16;
 const objectNameBytesMax: u32 = 1024;
-
-let untimed: u32 = 0;
 
 /** The number of the key that was read last, plus 1; 0 at the beginning of a row. */
 let lastKey: u32 = 0;
@@ -96,7 +99,7 @@ let seen: u32 = 0;
 /** Called first in each batch. Returns where its settings are written. */
 export function beginJson(): usize {
   beginKeys();
-  beginAttributes();
+  beginBeside();
   beginSpans(reserveBlock(<usize>spanKeys << 3));
   return beginSettings();
 }
@@ -104,14 +107,9 @@ export function beginJson(): usize {
 /** Begins to read rows at `from`, whose ranges count from `source`, into a batch that has just begun. */
 export function beginRows(source: usize, from: usize): void {
   beginLines(source, from);
-  untimed = 0;
   rowNumber = 0;
 }
 
-/** Rows without a time of their own. */
-export function untimedRows(): u32 {
-  return untimed;
-}
 /** Reads the lines up to `to`, at most `most` rows. Returns what it stopped at; the next call continues after that. */
 export function readRows(to: usize, most: u32): i32 {
   beginReading();
@@ -143,6 +141,7 @@ function takeRow(): i32 {
 function stageRow(): bool {
   seen = 0;
   clearAttributes();
+  clearBeside();
   lastKey = 0;
   kindsOfRow = 0;
   memory.fill(stagedRowAt, 0, 64);
@@ -154,11 +153,9 @@ function stageRow(): bool {
   if (isSpan) {
     if (!endSpan() || !addSpanTexts()) return false;
   } else if ((seen & (seenNanos | seenMillis)) == 0) {
-    untimed++;
-    setTime(setting(arrival), setting(arrival + 1));
+    setArrivalTime();
   }
-  store<f64>(stagedRowAt, timeSeconds(), secondsOffset);
-  store<f64>(stagedRowAt, timeNanos(), nanosOffset);
+  stageTime();
   return true;
 }
 

@@ -2,9 +2,11 @@
  * The fields of a span in JSON: its ids, name, kind, status and times become attributes, behind its own. Their keys are the
  * first of the batch, in this order.
  */
-import { point, quote, zero } from "./jsonchars.ts";
+import { exactNanosMax, writeMillis } from "../decimals.ts";
+import { quote } from "./jsonchars.ts";
 import { endOfText, readString } from "./jsontext.ts";
-import { readNanos, setTime, timeNanos, timeSeconds } from "./jsontimes.ts";
+import { readNanos } from "./jsontimes.ts";
+import { setTime, timeNanos, timeSeconds } from "./rowtime.ts";
 
 /** The numbers of the keys. */
 const traceId: u32 = 0;
@@ -21,10 +23,6 @@ export const spanKeys: u32 = 8;
 const startTime: u32 = 8;
 const endTime: u32 = 9;
 export const noSpanField: u32 = 10;
-
-/** Decimals of milliseconds from so many nanoseconds on have more digits than are exact. */
-const nanosecondsMax: f64 = 1e15;
-const nanosOfMilli: u64 = 1_000_000;
 
 /** Bits of the fields that the span has. */
 let seen: u32 = 0;
@@ -189,34 +187,13 @@ export function endSpan(): bool {
   return (seen & (1 << endTime)) == 0 || writeDuration();
 }
 
-/** Writes the milliseconds from start to end over the end time, as JavaScript prints them. False where it cannot. */
+/** Writes the milliseconds from start to end over the end time. False where they are not exact, or do not fit. */
 function writeDuration(): bool {
   const nanoseconds = (endSeconds - startSeconds) * 1e9 + endNanos - startNanos;
-  if (nanoseconds < 0 || nanoseconds >= nanosecondsMax) return false;
-  const whole = (<u64>nanoseconds) / nanosOfMilli;
-  let rest = (<u64>nanoseconds) % nanosOfMilli;
-  let decimals: u32 = 6;
-  for (; decimals > 0 && rest % 10 == 0; decimals--) rest /= 10;
-  let digits: u32 = 1;
-  for (let left = whole; left >= 10; left /= 10) digits++;
-  const to = endFrom + digits + (decimals == 0 ? 0 : decimals + 1);
-  if (to > endTo) return false;
-  writeDigits(endFrom + digits, whole, digits);
-  if (decimals > 0) {
-    store<u8>(endFrom + digits, point);
-    writeDigits(to, rest, decimals);
-  }
+  if (nanoseconds < 0 || nanoseconds >= <f64>exactNanosMax) return false;
+  const to = writeMillis(endFrom, endTo, <u64>nanoseconds);
+  if (to == 0) return false;
   store<u32>(texts + (duration << 3), endFrom);
   store<u32>(texts + (duration << 3), to, 4);
   return true;
-}
-
-/** Writes so many digits of a number before `to`. */
-@inline
-function writeDigits(to: usize, number: u64, digits: u32): void {
-  let left = number;
-  for (let at = to - 1; at >= to - digits; at--) {
-    store<u8>(at, zero + <u32>(left % 10));
-    left /= 10;
-  }
 }

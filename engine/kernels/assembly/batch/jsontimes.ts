@@ -1,36 +1,9 @@
-/** The time of a row in JSON: whole seconds since the epoch, and nanoseconds of the second. */
+/** The time of a row in JSON, in milliseconds or nanoseconds since the epoch. */
 import { quote, zero } from "./jsonchars.ts";
 import { digitsEnd, exactDigits, numberAt } from "./jsontext.ts";
+import { setTime, timeSeconds } from "./rowtime.ts";
 
 const nanosDigitsMax: u32 = 19;
-
-/** The time that was read last. */
-let seconds: f64 = 0;
-let nanos: f64 = 0;
-
-@inline
-export function setTime(wholeSeconds: f64, restNanos: f64): void {
-  seconds = wholeSeconds;
-  nanos = restNanos;
-}
-@inline
-export function timeSeconds(): f64 {
-  return seconds;
-}
-@inline
-export function timeNanos(): f64 {
-  return nanos;
-}
-
-/** Whether the time is before the instant of so many seconds and nanoseconds. */
-@inline
-export function isBefore(limit: f64, limitNanos: f64): bool {
-  return seconds < limit || (seconds == limit && nanos < limitNanos);
-}
-@inline
-export function isAfter(limit: f64, limitNanos: f64): bool {
-  return seconds > limit || (seconds == limit && nanos > limitNanos);
-}
 
 /** Reads milliseconds since the epoch; they are ignored where a finer time was read. Returns the address behind them, or 0. */
 export function readMillis(at: usize, isIgnored: bool): usize {
@@ -38,7 +11,7 @@ export function readMillis(at: usize, isIgnored: bool): usize {
   if (end == 0 || isIgnored) return end;
   setMillis(at, end);
   // Other magnitudes are other units, which the caller knows.
-  const inMillis = seconds * 1000;
+  const inMillis = timeSeconds() * 1000;
   return inMillis < 1e9 || (inMillis >= 1e11 && inMillis < 1e14) ? end : 0;
 }
 
@@ -60,8 +33,8 @@ function millisEnd(at: usize): usize {
 @inline
 function setMillis(from: usize, to: usize): void {
   const ms = numberAt(from, to);
-  seconds = Math.floor(ms / 1000);
-  nanos = (ms - seconds * 1000) * 1e6;
+  const seconds = Math.floor(ms / 1000);
+  setTime(seconds, (ms - seconds * 1000) * 1e6);
 }
 
 /** Reads nanoseconds since the epoch, with or without quotes. Returns the address behind them, or 0. */
@@ -75,8 +48,6 @@ export function readNanos(at: usize): usize {
     if (load<u8>(end) != quote) return 0;
   } else if (load<u8>(from) == zero && count > 1) return 0;
   const split = count > 9 ? end - 9 : from;
-  seconds = numberAt(from, split);
-  nanos = numberAt(split, end);
+  setTime(numberAt(from, split), numberAt(split, end));
   return isQuoted ? end + 1 : end;
 }
-

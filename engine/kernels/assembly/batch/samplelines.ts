@@ -25,10 +25,6 @@ import {
   sampleRowsMax,
 } from "./samplerows.ts";
 import {
-  atEnd,
-  atRowsMax,
-  atStagedRow,
-  atUnusualRow,
   base,
   beginLines,
   beginReading,
@@ -40,7 +36,9 @@ import {
   takeLine,
 } from "./jsonlines.ts";
 import { digitsEnd, exactDigits, findPlainEnd, numberAt, readNumber, skipBlank } from "./jsontext.ts";
-import { readAnyMillis, readNanos, timeNanos, timeSeconds } from "./jsontimes.ts";
+import { readAnyMillis, readNanos } from "./jsontimes.ts";
+import { timeNanos, timeSeconds } from "./rowtime.ts";
+import { atEnd, atRowsMax, atStagedRow, atUnusualRow } from "./stops.ts";
 
 /** As `atStagedRow`, but the caller has to read the value, too. */
 const atStagedText: i32 = 4;

@@ -9,13 +9,15 @@ import {
   longestKeyBytes,
   messageFromOffset,
   messageToOffset,
+  nanosOffset,
+  secondsOffset,
 } from "./batchrows.ts";
 import { reserveZeros, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
-import { isAfter, isBefore, timeSeconds } from "./jsontimes.ts";
+import { isAfter, isBefore, setTime, timeNanos, timeSeconds } from "./rowtime.ts";
 
 /** What a batch's rows are read and admitted by: float64 numbers, at these indices. Of instants the second, then the nanoseconds. */
 let settings: usize = 0;
-export const arrival: usize = 0;
+const arrival: usize = 0;
 /** Not 0: each row is staged, or each whose message begins with a brace. */
 const stagesAll: usize = 2;
 const stagesBraces: usize = 3;
@@ -38,6 +40,7 @@ const settingsCount: usize = 21;
 
 let skewedBehind: u32 = 0;
 let skewedAhead: u32 = 0;
+let untimed: u32 = 0;
 
 @inline
 export function setting(index: usize): f64 {
@@ -52,12 +55,32 @@ export function rowsSkewedAhead(): u32 {
   return skewedAhead;
 }
 
+/** Rows without a time of their own. */
+export function untimedRows(): u32 {
+  return untimed;
+}
+
 /** Called first in each batch. Returns where its settings are written. */
 export function beginSettings(): usize {
+  untimed = 0;
   skewedBehind = 0;
   skewedAhead = 0;
   settings = reserveZeros(settingsCount << 3);
   return settings;
+}
+
+/** Gives the row, which has no time of its own, that of its arrival. */
+@inline
+export function setArrivalTime(): void {
+  untimed++;
+  setTime(setting(arrival), setting(arrival + 1));
+}
+
+/** Writes the time into the staged row. */
+@inline
+export function stageTime(): void {
+  store<f64>(stagedRowAt, timeSeconds(), secondsOffset);
+  store<f64>(stagedRowAt, timeNanos(), nanosOffset);
 }
 
 /** Whether the staged row is within all bounds and of the present day; counts it where its time is skewed. */

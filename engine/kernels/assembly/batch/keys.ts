@@ -1,4 +1,4 @@
-/** The keys of rows in JSON: what each says of a row, and which rows had it last. */
+/** The keys of rows: what each says of a row, and which rows had it last. */
 import { growBlock, reserveBlock, reserveZeros } from "./blocks.ts";
 import { addKey, findKey, keyAt, keyCount, keyLength } from "./batchrows.ts";
 import { findText, internText, newColumn } from "./texttable.ts";

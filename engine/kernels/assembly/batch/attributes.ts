@@ -1,0 +1,32 @@
+/** The attributes of a row that is staged. */
+import { attributesOffset } from "./batchrows.ts";
+import { stagedAttributesMax, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
+import { kindOf, policyKey } from "./keys.ts";
+
+/** Whether the row has an attribute of which the batch's policy has more to say. */
+let hasPolicyKey: bool = false;
+
+/** Called first for each row. */
+@inline
+export function clearAttributes(): void {
+  hasPolicyKey = false;
+}
+
+@inline
+export function hasKeyOfPolicy(): bool {
+  return hasPolicyKey;
+}
+
+/** False where the row has more attributes than can be staged. */
+@inline
+export function addAttribute(key: u32, from: u32, to: u32): bool {
+  const i = load<u32>(stagedRowAt, attributesOffset);
+  if (i == stagedAttributesMax) return false;
+  if ((kindOf(key) & policyKey) != 0) hasPolicyKey = true;
+  const at = (<usize>i) << 2;
+  store<u32>(stagedKeysAt + at, key);
+  store<u32>(stagedFromAt + at, from);
+  store<u32>(stagedToAt + at, to);
+  store<u32>(stagedRowAt, i + 1, attributesOffset);
+  return true;
+}
