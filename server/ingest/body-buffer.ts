@@ -60,7 +60,7 @@ export class BodyBuffer {
     let rest = value;
     for (let at = this.at + digits - 1; at >= this.at; at--) {
       const tenth = Math.floor(rest / 10);
-      this.bytes[at] = zero + rest - tenth * 10;
+      this.bytes[at] = zero + (rest - tenth * 10);
       rest = tenth;
     }
     this.at += digits;
