@@ -8,6 +8,7 @@ export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
 export type { RowStop } from "./batch/batch-kernels.ts";
 export { type Exclusion, ExclusionFilter, type TextField, type TextTest } from "./batch/exclusion.ts";
 export type { JsonRows } from "./batch/json-rows.ts";
+export type { OtlpRecords } from "./batch/otlp-records.ts";
 export { PlainColumns } from "./batch/plain-columns.ts";
 export { RowRanges } from "./batch/row-ranges.ts";
 export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";

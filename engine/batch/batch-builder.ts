@@ -16,7 +16,9 @@ import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admissio
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import type { BatchColumns } from "./batch-columns.ts";
 import { type JsonRowForm, JsonRows } from "./json-rows.ts";
+import type { RowRules } from "./kernel-rows.ts";
 import { MemoryColumns } from "./memory-columns.ts";
+import { type OtlpRecordForm, OtlpRecords } from "./otlp-records.ts";
 import { RowAdmission } from "./row-admission.ts";
 import { RowRanges } from "./row-ranges.ts";
 
@@ -103,10 +105,13 @@ export class BatchBuilder {
     if (!(this.#columns instanceof MemoryColumns)) return undefined;
     this.#admission ??= this.#createAdmission();
     this.read(body);
-    const { counts } = this;
-    const stamped = Object.keys(this.#policy.stamps ?? {});
-    const rules = { ...this.#timeAdmission.bounds, policy: this.#policy, stamped, counts };
-    return new JsonRows(this.#columns, this.#source, form, rules);
+    return new JsonRows(this.#columns, this.#source, form, this.#rules);
+  }
+
+  /** As `readJson`, for records of OTLP in protobuf, which lie in the bytes of the last `read`. */
+  readOtlp(form: OtlpRecordForm): OtlpRecords | undefined {
+    if (!(this.#columns instanceof MemoryColumns)) return undefined;
+    return new OtlpRecords(this.#columns, form, this.#rules);
   }
 
   /**
@@ -162,6 +167,11 @@ export class BatchBuilder {
   /** Gives the memory of the rows to the next batch; the builder must not be used any more. */
   release(): void {
     this.#columns.release();
+  }
+
+  get #rules(): RowRules {
+    const stamped = Object.keys(this.#policy.stamps ?? {});
+    return { ...this.#timeAdmission.bounds, policy: this.#policy, stamped, counts: this.counts };
   }
 
   #numberKey(source: ByteSource, from: number, to: number): number {

@@ -66,6 +66,13 @@ export interface BatchKernels extends LineKernels, TextKernels {
   rowsSkewedAhead(): number;
   readRows(to: number, most: number): number;
   readRow(from: number, to: number): number;
+  sharedMax: Global;
+  beginRecords(reserved: number): number;
+  setFieldKey(field: number, key: number): void;
+  shareStaged(): void;
+  readRecords(source: number, from: number, to: number, room: number, roomTo: number, most: number): number;
+  recordsRead(): number;
+  nextRecord(): number;
 }
 
 /** What batch/texttable.ts, batch/samplerows.ts and batch/samplelines.ts export for samples. */

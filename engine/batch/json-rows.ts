@@ -1,11 +1,9 @@
 /** Reads logs and spans from JSON into the columns of a batch in WebAssembly, but for rows of unusual shapes. */
 
 import type { ByteSource } from "../vector/text-table.ts";
-import type { AdmissionCounts } from "./admission-policy.ts";
 import { type RowStop, rowStops } from "./batch-kernels.ts";
+import { KernelRows, type RowReading, type RowRules } from "./kernel-rows.ts";
 import type { MemoryColumns } from "./memory-columns.ts";
-import { RowRanges } from "./row-ranges.ts";
-import { type RowReading, type RowRules, toRowSettings } from "./row-settings.ts";
 
 /** What the caller knows of the form of the rows. */
 export interface JsonRowForm extends RowReading {
@@ -19,19 +17,14 @@ export interface JsonRowForm extends RowReading {
 /** What a key says of the rows that have it, as bits; see assembly/batch/keys.ts. */
 const KeyKind = { logger: 2, otherSignal: 4 } as const;
 
-/** Rows that are read from one body. Ranges count from its beginning. */
-export class JsonRows {
-  readonly #columns: MemoryColumns;
+/** Rows that are read from one body. */
+export class JsonRows extends KernelRows {
   readonly #source: ByteSource;
-  readonly #counts: AdmissionCounts;
-  readonly #row = new RowRanges();
 
   constructor(columns: MemoryColumns, source: ByteSource, form: JsonRowForm, rules: RowRules) {
-    this.#columns = columns;
-    this.#source = source;
-    this.#counts = rules.counts;
     const { kernels } = columns;
-    columns.setRowRules(kernels.beginJson(), toRowSettings(form, rules), rules.stamped);
+    super(columns, kernels.beginJson(), form, rules);
+    this.#source = source;
     for (const name of form.loggerNames) columns.addName(name, KeyKind.logger);
     for (const name of form.otherSignalNames) columns.addName(name, KeyKind.otherSignal);
     kernels.beginRows(this.#at(0), this.#at(form.start));
@@ -44,38 +37,24 @@ export class JsonRows {
 
   /** Reads lines from where the last call stopped until the end of the bytes, at most `rowsMax` rows. */
   readLines(rowsMax: number): RowStop {
-    const { kernels } = this.#columns;
+    const { kernels } = this.columns;
     return rowStops[kernels.readRows(this.#at(this.#source.bytes.length), rowsMax)]!;
   }
 
   /** Reads the row at [from, to). */
   readRow(from: number, to: number): RowStop {
-    return rowStops[this.#columns.kernels.readRow(this.#at(from), this.#at(to))]!;
+    return rowStops[this.columns.kernels.readRow(this.#at(from), this.#at(to))]!;
   }
 
   /** Rows that the last call of `readLines` read, with the one that it stopped at. */
   get rowsRead(): number {
-    return this.#columns.kernels.rowsRead();
+    return this.columns.kernels.rowsRead();
   }
 
   /** Where the last row lies, and the number of its line. */
   get lastRow(): { from: number; to: number; line: number } {
-    const { kernels } = this.#columns;
+    const { kernels } = this.columns;
     return { from: kernels.lastRowFrom(), to: kernels.lastRowTo(), line: kernels.lastLine() };
-  }
-
-  /** The row that is staged, valid until the next one. */
-  get stagedRow(): RowRanges {
-    this.#columns.readStaged(this.#row);
-    return this.#row;
-  }
-
-  /** Ends reading. Returns the number of rows without a time of their own. */
-  finish(): number {
-    const { kernels } = this.#columns;
-    this.#counts.skewedBehind += kernels.rowsSkewedBehind();
-    this.#counts.skewedAhead += kernels.rowsSkewedAhead();
-    return kernels.untimedRows();
   }
 
   #at(position: number): number {

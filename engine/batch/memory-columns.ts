@@ -111,6 +111,12 @@ export class MemoryColumns implements BatchColumns {
 
   addRow(row: RowRanges, { bytes }: ByteSource): void {
     this.beginDayOf(row.seconds);
+    this.stageRow(row);
+    this.kernels.addRow(bytes.byteOffset);
+  }
+
+  /** Writes a row where kernels read it. */
+  stageRow(row: RowRanges): void {
     const { attributes, keys, from, to } = row;
     this.#times[0] = row.seconds;
     this.#times[1] = row.nanos;
@@ -127,10 +133,9 @@ export class MemoryColumns implements BatchColumns {
       this.#from[i] = from[i]!;
       this.#to[i] = to[i]!;
     }
-    this.kernels.addRow(bytes.byteOffset);
   }
 
-  /** Reads the staged row, whose time the caller of the kernels knows. */
+  /** Reads the staged row. */
   readStaged(row: RowRanges): void {
     const words = this.#words;
     row.clear();
@@ -142,6 +147,8 @@ export class MemoryColumns implements BatchColumns {
     row.messageTo = words[Staged.messageTo]!;
     const attributes = words[Staged.attributes]!;
     for (let i = 0; i < attributes; i++) row.addAttribute(this.#keys[i]!, this.#from[i]!, this.#to[i]!);
+    row.sharedFrom = words[Staged.sharedFrom]!;
+    row.sharedSet = words[Staged.sharedSet]!;
   }
 
   /** Rows that follow are added to the day of these seconds. */

@@ -34,7 +34,7 @@ export class BodyBuffer {
   /** Writes a text at `at`, and moves `at` after it. A lone surrogate becomes U+FFFD. */
   write(text: string): void {
     // A UTF-16 unit takes at most three bytes of UTF-8.
-    this.#reserve(text.length * 3);
+    this.reserve(text.length * 3);
     const { bytes } = this;
     if (text.length > shortLength) {
       this.at += bytes.write(text, this.at, "utf8");
@@ -54,7 +54,7 @@ export class BodyBuffer {
 
   /** Writes the decimal digits of an integer from 0 to 2^53 - 1. */
   writeInteger(value: number): void {
-    this.#reserve(16);
+    this.reserve(16);
     let digits = 1;
     for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
     let rest = value;
@@ -68,7 +68,7 @@ export class BodyBuffer {
 
   /** Writes the bytes [from, to) of the buffer as lower-case hexadecimal digits. */
   writeHex(from: number, to: number): void {
-    this.#reserve((to - from) * 2);
+    this.reserve((to - from) * 2);
     const { bytes } = this;
     let { at } = this;
     for (let i = from; i < to; i++) {
@@ -81,7 +81,7 @@ export class BodyBuffer {
 
   /** Writes another copy of the bytes [from, to) of the buffer. */
   writeRange(from: number, to: number): void {
-    this.#reserve(to - from);
+    this.reserve(to - from);
     this.bytes.copyWithin(this.at, from, to);
     this.at += to - from;
   }
@@ -95,7 +95,8 @@ export class BodyBuffer {
     return true;
   }
 
-  #reserve(byteLength: number): void {
+  /** Makes room for so many bytes behind `at`. */
+  reserve(byteLength: number): void {
     if (this.at + byteLength <= this.bytes.length) return;
     const room = Math.max(byteLength, (this.bytes.length - this.bodyEnd) * 2);
     this.bytes = this.#builder.read(this.bytes.subarray(0, this.at), room, this.bodyEnd);

@@ -77,6 +77,15 @@ export abstract class Sink {
     this.countRow(message, kind);
   }
 
+  /** How many rows may be added that each copy so many bytes from a part of the body that many rows share. */
+  roomFor(repeatedBytes: number): number {
+    const byBytes =
+      repeatedBytes === 0
+        ? ingestRowsMax
+        : Math.floor((ingestRepeatedBytesMax - this.#repeatedBytes) / repeatedBytes);
+    return Math.min(ingestRowsMax - this.rows, byBytes);
+  }
+
   /**
    * Counts bytes that a row copies from a part of the body that many rows share. Throws Refusal 413 where they are too
    * many.

@@ -29,6 +29,7 @@ export class LogRecord implements WireRecord {
   readonly #spanId: number;
   readonly #eventName: number;
   readonly #droppedAttributes: number;
+  readonly fieldKeys: readonly number[];
   /** Offsets of the severity names, which the constructor writes to the buffer: name i is at [ends[i], ends[i + 1]). */
   readonly #severityEnds: number[];
   readonly #time = new WireTime();
@@ -41,6 +42,7 @@ export class LogRecord implements WireRecord {
     this.#spanId = builder.addKeyText("span_id");
     this.#eventName = builder.addKeyText("event.name");
     this.#droppedAttributes = builder.addKeyText(droppedKeys[0]);
+    this.fieldKeys = [this.#traceId, this.#spanId, this.#eventName, this.#droppedAttributes];
     this.#severityEnds = [tools.buffer.at];
     for (const name of severityRanges) {
       tools.buffer.write(name);

@@ -47,6 +47,7 @@ export class SpanRecord implements WireRecord {
   readonly #links: number;
   readonly #droppedKeys: readonly number[];
   readonly #endsBeforeStart: number;
+  readonly fieldKeys: readonly number[] = [];
   readonly #start = new WireTime();
   readonly #end = new WireTime();
   #eventTexts: string[] = [];

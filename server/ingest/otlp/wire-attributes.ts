@@ -13,7 +13,7 @@ export class WireAttributes {
   readonly #builder: BatchBuilder;
   readonly #scanner: ProtoScanner;
   /** Keys with numbers below this are the signal's own: an attribute with such a name becomes `attributes.<name>`. */
-  readonly #reservedKeys: number;
+  readonly reservedKeys: number;
   #row: RowRanges = new RowRanges();
   #rowNumber = 0;
   /** For each key, the number of the last row that had it. */
@@ -28,7 +28,7 @@ export class WireAttributes {
     this.#buffer = buffer;
     this.#builder = builder;
     this.#scanner = scanner;
-    this.#reservedKeys = builder.keyCount;
+    this.reservedKeys = builder.keyCount;
     this.value = new WireValue(buffer, scanner);
   }
 
@@ -165,7 +165,7 @@ export class WireAttributes {
 
   #lookUpKey(keyFrom: number, keyTo: number): number {
     const known = this.#builder.findKey(keyFrom, keyTo);
-    if (known >= this.#reservedKeys) return known;
+    if (known >= this.reservedKeys) return known;
     if (this.#builder.keyCount >= ingestKeysMax) {
       throw new RowProblem("field", `the body has more than ${ingestKeysMax} distinct attribute keys`);
     }

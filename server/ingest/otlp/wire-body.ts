@@ -3,10 +3,10 @@
  * resource or a scope apply to each of its records, unless the record has the key itself.
  */
 
-import { RowRanges } from "../../../engine/index.ts";
+import { type OtlpRecords, RowRanges } from "../../../engine/index.ts";
 import { BodyBuffer } from "../body-buffer.ts";
-import { RowProblem, refuseBodyOnProblem } from "../json/json-row.ts";
-import { sharedAttributeCost } from "../limits.ts";
+import { refuseBodyOnProblem } from "../json/json-row.ts";
+import { flatKeysMax, ingestKeysMax, sharedAttributeCost } from "../limits.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
@@ -16,6 +16,9 @@ import { WireAttributes } from "./wire-attributes.ts";
 const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, records: 0x12 } as const;
 const resourceAttributesTag = 0x0a;
 const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
+
+/** Room for texts of one record that are stored in another form than they were sent. A record with more is unusual. */
+const recordTextBytes = 4096;
 
 /** A wrong resource or scope makes the whole body wrong. */
 const wrongResource = "a resource: ";
@@ -29,6 +32,8 @@ export interface WireTools {
 }
 
 export interface WireRecord {
+  /** Keys of attributes that come from fields of a record, in the order in which kernels know these fields. */
+  readonly fieldKeys: readonly number[];
   /** Reads the record at [scanner.at, end) into the row, whose attributes were begun before. Throws RowProblem. */
   read(row: RowRanges, end: number): void;
 }
@@ -36,6 +41,8 @@ export interface WireRecord {
 export class WireBody {
   readonly #tools: WireTools;
   readonly #record: WireRecord;
+  /** Reads most records straight into the batch. */
+  readonly #records: OtlpRecords | undefined;
   readonly #row = new RowRanges();
   readonly #resource = new RowRanges();
   /** Attributes of the current resource and scope, which its records share. */
@@ -64,12 +71,23 @@ export class WireBody {
     this.#scopeVersion = sink.builder.addKeyText("otel.scope.version");
     this.#record = makeRecord(this.#tools);
     this.#scratchFrom = buffer.at;
+    this.#records = this.#openRecords();
   }
 
   /** Reads every record into the sink. Throws Refusal 400 where the body is not valid protobuf. */
   read(): void {
     const { bodyEnd } = this.#tools.buffer;
     this.#tools.scanner.forEachField(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
+    this.#tools.sink.untimedRows += this.#records?.finish() ?? 0;
+  }
+
+  #openRecords(): OtlpRecords | undefined {
+    const { sink, attributes } = this.#tools;
+    const { signal, builder, arrivalMs, flattensJson } = sink;
+    if (signal !== "logs") return undefined;
+    const limits = { keysMax: ingestKeysMax, membersMax: flatKeysMax };
+    const keys = { reservedKeys: attributes.reservedKeys, fieldKeys: this.#record.fieldKeys };
+    return builder.readOtlp({ signal, arrivalMs, flattensJson, ...limits, ...keys });
   }
 
   #readResource(from: number, to: number): void {
@@ -130,30 +148,55 @@ export class WireBody {
   }
 
   #readRecords(from: number, to: number): void {
-    const { buffer, scanner, attributes, sink } = this.#tools;
-    const row = this.#row;
+    const { buffer, scanner } = this.#tools;
+    const records = this.#records?.share(this.#shared, this.#sharedSet) === true ? this.#records : undefined;
     const { at: textsFrom } = buffer;
     scanner.at = from;
     while (scanner.at < to) {
-      const tag = scanner.readVarint(to);
-      if (tag !== Tag.records) {
-        scanner.skip(tag, to);
-        continue;
-      }
-      const end = scanner.readFieldEnd(to);
       buffer.at = textsFrom;
-      attributes.begin(row);
-      try {
-        this.#record.read(row, end);
-        sink.countRepeatedBytes(this.#sharedBytes);
-        attributes.putMissing(this.#shared, this.#sharedSet);
-        sink.add(row, buffer.bytes);
-      } catch (problem) {
-        if (!(problem instanceof RowProblem)) throw problem;
-        sink.refuseRow(problem);
-      }
-      scanner.at = end;
+      if (records !== undefined) this.#readUsual(records, to);
+      if (scanner.at < to) this.#readField(to);
     }
+  }
+
+  /** Reads records straight into the batch, up to one of an unusual shape. */
+  #readUsual(records: OtlpRecords, to: number): void {
+    const { buffer, scanner, sink } = this.#tools;
+    buffer.reserve(recordTextBytes);
+    for (;;) {
+      const place = { bytes: buffer.bytes, from: scanner.at, to, roomFrom: buffer.at };
+      const stop = records.read(place, sink.roomFor(this.#sharedBytes));
+      sink.rows += records.rowsRead;
+      sink.countRepeatedBytes(records.rowsRead * this.#sharedBytes);
+      scanner.at = records.next;
+      if (stop !== "staged row") return;
+      sink.refuseOnProblem(() => this.#add(records.stagedRow));
+    }
+  }
+
+  /** Reads a field of a scope: a record, or one that is not used. */
+  #readField(to: number): void {
+    const { scanner, attributes, sink } = this.#tools;
+    const tag = scanner.readVarint(to);
+    if (tag !== Tag.records) {
+      scanner.skip(tag, to);
+      return;
+    }
+    const end = scanner.readFieldEnd(to);
+    const row = this.#row;
+    attributes.begin(row);
+    sink.refuseOnProblem(() => {
+      this.#record.read(row, end);
+      attributes.putMissing(this.#shared, this.#sharedSet);
+      this.#add(row);
+    });
+    scanner.at = end;
+  }
+
+  #add(row: RowRanges): void {
+    const { buffer, sink } = this.#tools;
+    sink.countRepeatedBytes(this.#sharedBytes);
+    sink.add(row, buffer.bytes);
   }
 
   /** Finds the last field with this tag; an empty range where there is none. */

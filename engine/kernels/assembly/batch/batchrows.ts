@@ -56,7 +56,7 @@ export const levelToOffset: usize = 20;
 export const messageFromOffset: usize = 24;
 export const messageToOffset: usize = 28;
 export const attributesOffset: usize = 32;
-const sharedFromOffset: usize = 36;
+export const sharedFromOffset: usize = 36;
 export const stagedSetOffset: usize = 40;
 
 let keys: usize = 0;

@@ -106,6 +106,11 @@ export function numberKey(at: usize, length: u32, keysOfBatchMax: f64): i32 {
   return key;
 }
 
+/** Looks up what a key says that the caller numbered. */
+export function learnKey(key: u32): void {
+  numberKey(keyAt(key), keyLength(key), f64.MAX_VALUE);
+}
+
 /** The number of a member of an object: its name is that of the object's key, a dot, and its own. As `numberKey`. */
 export function numberMember(parent: i32, at: usize, length: u32, keysOfBatchMax: f64): i32 {
   const before: u32 = parent < 0 ? 0 : keyLength(parent);

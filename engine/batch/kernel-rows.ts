@@ -1,4 +1,4 @@
-/** What a reader of rows in WebAssembly is told of a body and of what its batch admits. */
+/** Rows that are read from a body in WebAssembly: what the reader is told of them, and what the caller gets back. */
 
 import {
   attributeKeyBytesMax,
@@ -8,6 +8,8 @@ import {
   messageBytesMax,
 } from "../limits.ts";
 import type { AdmissionCounts, AdmissionPolicy, TimeBounds } from "./admission-policy.ts";
+import type { MemoryColumns } from "./memory-columns.ts";
+import { RowRanges } from "./row-ranges.ts";
 
 /** What the caller knows of the rows. */
 export interface RowReading {
@@ -30,13 +32,41 @@ export interface RowRules extends TimeBounds {
   counts: AdmissionCounts;
 }
 
+/** Rows that go straight into the columns of a batch, but for those at which reading stops. Ranges count from the body's beginning. */
+export abstract class KernelRows {
+  protected readonly columns: MemoryColumns;
+  readonly #counts: AdmissionCounts;
+  readonly #row = new RowRanges();
+
+  /** `settingsAt`: where the reader has its settings. */
+  constructor(columns: MemoryColumns, settingsAt: number, reading: RowReading, rules: RowRules) {
+    this.columns = columns;
+    this.#counts = rules.counts;
+    columns.setRowRules(settingsAt, toSettings(reading, rules), rules.stamped);
+  }
+
+  /** The row that is staged, valid until the next one. */
+  get stagedRow(): RowRanges {
+    this.columns.readStaged(this.#row);
+    return this.#row;
+  }
+
+  /** Ends reading. Returns the number of rows without a time of their own. */
+  finish(): number {
+    const { kernels } = this.columns;
+    this.#counts.skewedBehind += kernels.rowsSkewedBehind();
+    this.#counts.skewedAhead += kernels.rowsSkewedAhead();
+    return kernels.untimedRows();
+  }
+}
+
 const never = { seconds: Number.POSITIVE_INFINITY, nanos: 0 };
 const always = { seconds: Number.NEGATIVE_INFINITY, nanos: 0 };
 
 /** The settings, in the order of the indices in assembly/batch/admission.ts. */
-export function toRowSettings(form: RowReading, rules: RowRules): number[] {
+function toSettings(reading: RowReading, rules: RowRules): number[] {
   const { policy, min, max, skewMin = always, skewMax = never } = rules;
-  const { arrivalMs, keysMax, membersMax, flattensJson } = form;
+  const { arrivalMs, keysMax, membersMax, flattensJson } = reading;
   const excludes = (policy.exclusions ?? []).length > 0;
   return [
     ...[Math.floor(arrivalMs / 1000), (arrivalMs % 1000) * 1e6],
@@ -45,6 +75,6 @@ export function toRowSettings(form: RowReading, rules: RowRules): number[] {
     ...[keysMax, attributesPerRowMax, levelBytesMax, attributeKeyBytesMax, attributeValueBytesMax],
     ...[messageBytesMax, policy.rowBytesMax ?? Number.POSITIVE_INFINITY],
     ...[skewMin.seconds, skewMin.nanos, skewMax.seconds, skewMax.nanos],
-    ...[membersMax, form.signal === "traces" ? 1 : 0],
+    ...[membersMax, reading.signal === "traces" ? 1 : 0],
   ];
 }
