@@ -13,7 +13,7 @@ import { RowRanges } from "./row-ranges.ts";
 
 /** What the caller knows of the rows. */
 export interface RowReading {
-  /** The keys of attributes that come from a span's fields are the first of its batch; see assembly/batch/jsonspans.ts. */
+  /** The keys of attributes that come from a span's fields are the first of its batch; see assembly/batch/spanfields.ts. */
   signal: "logs" | "traces";
   /** The time of rows without a time. */
   arrivalMs: number;

@@ -9,7 +9,7 @@ import type { RowRanges } from "./row-ranges.ts";
 export interface OtlpRecordForm extends RowReading {
   /** Attributes with keys below this number are left to the caller. */
   reservedKeys: number;
-  /** Keys of attributes that come from fields of a record; see assembly/batch/otlplogs.ts for their order. */
+  /** Keys of attributes that come from fields of a record; see assembly/batch/otlplogs.ts and otlpspans.ts for their order. */
   fieldKeys: readonly number[];
 }
 

@@ -47,7 +47,7 @@ export class SpanRecord implements WireRecord {
   readonly #links: number;
   readonly #droppedKeys: readonly number[];
   readonly #endsBeforeStart: number;
-  readonly fieldKeys: readonly number[] = [];
+  readonly fieldKeys: readonly number[];
   readonly #start = new WireTime();
   readonly #end = new WireTime();
   #eventTexts: string[] = [];
@@ -64,6 +64,7 @@ export class SpanRecord implements WireRecord {
     this.#links = builder.addKeyText("links");
     this.#droppedKeys = droppedKeys.map((key) => builder.addKeyText(key));
     this.#endsBeforeStart = builder.addKeyText(endsBeforeStartKey);
+    this.fieldKeys = [this.#traceState, ...this.#droppedKeys, this.#endsBeforeStart];
   }
 
   read(row: RowRanges, end: number): void {

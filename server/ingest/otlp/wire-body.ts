@@ -84,7 +84,7 @@ export class WireBody {
   #openRecords(): OtlpRecords | undefined {
     const { sink, attributes } = this.#tools;
     const { signal, builder, arrivalMs, flattensJson } = sink;
-    if (signal !== "logs") return undefined;
+    if (signal !== "logs" && signal !== "traces") return undefined;
     const limits = { keysMax: ingestKeysMax, membersMax: flatKeysMax };
     const keys = { reservedKeys: attributes.reservedKeys, fieldKeys: this.#record.fieldKeys };
     return builder.readOtlp({ signal, arrivalMs, flattensJson, ...limits, ...keys });

@@ -61,7 +61,6 @@ import {
   noSpanField,
   readSpanField,
   spanFieldOf,
-  spanKeys,
   spanTextFrom,
   spanTextTo,
 } from "./jsonspans.ts";
@@ -74,6 +73,7 @@ import {
   skipBlank,
 } from "./jsontext.ts";
 import { readMillis, readNanos } from "./jsontimes.ts";
+import { spanKeys } from "./spanfields.ts";
 import { atEnd, atRowsMax, atStagedRow, atUnusualRow } from "./stops.ts";
 import { sameBytes } from "../bytes.ts";
 

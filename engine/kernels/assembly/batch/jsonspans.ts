@@ -1,28 +1,33 @@
-/**
- * The fields of a span in JSON: its ids, name, kind, status and times become attributes, behind its own. Their keys are the
- * first of the batch, in this order.
- */
+/** The fields of a span in JSON: its ids, name, kind, status and times become attributes, behind its own. */
 import { exactNanosMax, writeMillis } from "../decimals.ts";
 import { quote } from "./jsonchars.ts";
 import { endOfText, readString } from "./jsontext.ts";
 import { readNanos } from "./jsontimes.ts";
 import { setTime, timeNanos, timeSeconds } from "./rowtime.ts";
+import {
+  clientWord,
+  consumerWord,
+  duration,
+  errorWord,
+  internalWord,
+  kind,
+  name,
+  okWord,
+  parentSpanId,
+  producerWord,
+  serverWord,
+  spanId,
+  spanKeys,
+  statusCode,
+  statusMessage,
+  traceId,
+  unsetWord,
+} from "./spanfields.ts";
 
-/** The numbers of the keys. */
-const traceId: u32 = 0;
-const spanId: u32 = 1;
-const parentSpanId: u32 = 2;
-const name: u32 = 3;
-const kind: u32 = 4;
-const statusCode: u32 = 5;
-const statusMessage: u32 = 6;
-const duration: u32 = 7;
-/** How many keys there are; an attribute of such a name is left to the caller. */
-export const spanKeys: u32 = 8;
-/** And the times, which are no attributes. */
-const startTime: u32 = 8;
-const endTime: u32 = 9;
-export const noSpanField: u32 = 10;
+/** Fields beside those that become attributes: the times. */
+const startTime: u32 = spanKeys;
+const endTime: u32 = spanKeys + 1;
+export const noSpanField: u32 = spanKeys + 2;
 
 /** Bits of the fields that the span has. */
 let seen: u32 = 0;
@@ -167,16 +172,16 @@ function wordAt(from: usize, length: u32): u64 {
 /** Whether the text is a kind of spans: internal, server, client, producer or consumer. */
 function isKind(from: usize, length: u32): bool {
   const word = wordAt(from, length);
-  if (length == 6) return word == 0x7265_7672_6573 || word == 0x746e_6569_6c63;
+  if (length == 6) return word == serverWord || word == clientWord;
   if (length != 8) return false;
-  return word == 0x6c61_6e72_6574_6e69 || word == 0x7265_6375_646f_7270 || word == 0x7265_6d75_736e_6f63;
+  return word == internalWord || word == producerWord || word == consumerWord;
 }
 
 /** Whether the text is a status: unset, ok or error. */
 function isStatus(from: usize, length: u32): bool {
   const word = wordAt(from, length);
-  if (length == 2) return word == 0x6b6f;
-  return length == 5 && (word == 0x74_6573_6e75 || word == 0x72_6f72_7265);
+  if (length == 2) return word == okWord;
+  return length == 5 && (word == unsetWord || word == errorWord);
 }
 
 /** Ends a span, whose time is that of its start. False where the caller has to read it. */

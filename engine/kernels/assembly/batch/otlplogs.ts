@@ -13,7 +13,9 @@ import {
   readAttribute,
   readValue,
   setNanos,
+  spanIdBytes,
   takeRoom,
+  traceIdBytes,
   valueFrom,
   valueTo,
   writeWord,
@@ -39,8 +41,6 @@ const spanIdField: u32 = 1;
 const eventNameField: u32 = 2;
 const droppedField: u32 = 3;
 
-const traceIdBytes: u32 = 16;
-const spanIdBytes: u32 = 8;
 const severitiesMax: u32 = 24;
 
 /** Nanoseconds since the epoch; 0 where the record has no such time. */

@@ -9,6 +9,7 @@ import { addRow, attributesOffset, sharedFromOffset, stagedSetOffset } from "./b
 import { reserveBlock, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
 import { beginKeys, isInside, learnKey } from "./keys.ts";
 import { readLog } from "./otlplogs.ts";
+import { readSpan } from "./otlpspans.ts";
 import { base, beginRecord, beginValues, recordNumber, noteFieldKey, setPlaces } from "./otlpvalues.ts";
 import { bytesTo, readLength, readVarint, skipField, varint } from "./protofields.ts";
 import { atEnd, atRowsMax, atStagedRow, atUnusualRow } from "./stops.ts";
@@ -29,6 +30,7 @@ let read: u32 = 0;
 /** Called first in each batch. Returns where its settings are written. Keys below `reserved` are the signal's own. */
 export function beginRecords(reserved: u32): usize {
   beginKeys();
+  for (let key: u32 = 0; key < reserved; key++) learnKey(key);
   beginValues(reserved);
   shared = reserveBlock(<usize>sharedMax * sharedBytes);
   sharedCount = 0;
@@ -100,7 +102,7 @@ function stageRecord(from: usize, to: usize): bool {
   beginRecord();
   clearAttributes();
   memory.fill(stagedRowAt, 0, 64);
-  if (!readLog(from, to)) return false;
+  if (!(setting(areSpans) != 0 ? readSpan(from, to) : readLog(from, to))) return false;
   addShared();
   stageTime();
   return true;

@@ -24,9 +24,13 @@ const arrayTag: u32 = 0x2a;
 const mapTag: u32 = 0x32;
 const bytesTag: u32 = 0x3a;
 
+/** Bytes of ids. */
+export const traceIdBytes: u32 = 16;
+export const spanIdBytes: u32 = 8;
+
 const nanosOfSecond: u64 = 1_000_000_000;
 /** The words, the first letter lowest. */
-const trueWord: u64 = 0x6575_7274;
+export const trueWord: u64 = 0x6575_7274;
 const falseWord: u64 = 0x65_736c_6166;
 
 /** Records with more attributes of their own are left to the caller. */

@@ -147,7 +147,7 @@ function timeOf(random: Random): bigint {
 function fieldsOf(random: Random, fields: readonly (() => Buffer)[]): Buffer {
   const made: Buffer[] = [];
   for (const field of fields) {
-    if (random.oneIn(12)) continue;
+    if (random.oneIn(25)) continue;
     made.push(field());
     if (random.oneIn(40)) made.push(field());
     if (random.oneIn(40)) made.unshift(made.pop()!);
@@ -181,7 +181,40 @@ function logRecord(random: Random): Buffer {
   ]);
 }
 
-const makeRecord = { logs: logRecord } as const;
+function span(random: Random): Buffer {
+  const start = timeOf(random);
+  const end = random.oneIn(8)
+    ? timeOf(random)
+    : start + random.pick([0n, 1n, 10n ** 6n, 12_345_678n, 10n ** 15n]);
+  const count = (number: number) => () =>
+    random.oneIn(6) ? varintField(number, random.pick(integers), random) : Buffer.alloc(0);
+  return fieldsOf(random, [
+    () => bytesField(1, idOf(random, 16), random),
+    () => bytesField(2, idOf(random, 8), random),
+    () => bytesField(3, random.oneIn(3) ? textOf(random) : Buffer.alloc(0), random),
+    () => bytesField(4, random.oneIn(4) ? Buffer.alloc(0) : idOf(random, 8), random),
+    () => bytesField(5, textOf(random), random),
+    () => varintField(6, random.oneIn(40) ? random.pick(integers) : random.below(6), random),
+    () => eightByteField(7, start),
+    () => eightByteField(8, end),
+    () => attributesOf(random, 9),
+    count(10),
+    () => (random.oneIn(20) ? bytesField(11, bytesField(2, textOf(random)), random) : Buffer.alloc(0)),
+    count(12),
+    () => (random.oneIn(20) ? bytesField(13, bytesField(1, idOf(random, 16)), random) : Buffer.alloc(0)),
+    count(14),
+    () => bytesField(15, statusOf(random), random),
+  ]);
+}
+
+function statusOf(random: Random): Buffer {
+  return fieldsOf(random, [
+    () => bytesField(2, textOf(random), random),
+    () => varintField(3, random.below(random.oneIn(10) ? 5 : 3), random),
+  ]);
+}
+
+const makeRecord = { logs: logRecord, traces: span } as const;
 
 /** A body of a signal. One in a few is cut or mutated. */
 export function makeWireBody(signal: keyof typeof makeRecord, random: Random): Buffer {
