@@ -9,7 +9,7 @@ import {
 } from "../limits.ts";
 import type { AdmissionCounts, AdmissionPolicy, TimeBounds } from "./admission-policy.ts";
 import type { MemoryColumns } from "./memory-columns.ts";
-import { RowRanges } from "./row-ranges.ts";
+import type { RowRanges } from "./row-ranges.ts";
 
 /** What the caller knows of the rows. */
 export interface RowReading {
@@ -36,7 +36,6 @@ export interface RowRules extends TimeBounds {
 export abstract class KernelRows {
   protected readonly columns: MemoryColumns;
   readonly #counts: AdmissionCounts;
-  readonly #row = new RowRanges();
 
   /** `settingsAt`: where the reader has its settings. */
   constructor(columns: MemoryColumns, settingsAt: number, reading: RowReading, rules: RowRules) {
@@ -47,8 +46,7 @@ export abstract class KernelRows {
 
   /** The row that is staged, valid until the next one. */
   get stagedRow(): RowRanges {
-    this.columns.readStaged(this.#row);
-    return this.#row;
+    return this.columns.readStaged();
   }
 
   /** Ends reading. Returns the number of rows without a time of their own. */

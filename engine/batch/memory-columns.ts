@@ -9,7 +9,7 @@ import { decodeText, type TextVector } from "../vector/text.ts";
 import type { ByteSource } from "../vector/text-table.ts";
 import type { BatchColumns, DayRows } from "./batch-columns.ts";
 import type { BatchKernels } from "./batch-kernels.ts";
-import type { RowRanges } from "./row-ranges.ts";
+import { RowRanges } from "./row-ranges.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 
 /** Words of a staged row, from its beginning; see `stagedRowAt` in assembly/batch/blocks.ts. */
@@ -37,9 +37,8 @@ export class MemoryColumns implements BatchColumns {
   /** The staged row: seconds and nanoseconds, and the words of the same bytes. */
   readonly #times: Float64Array;
   readonly #words: Uint32Array;
-  readonly #keys: Uint32Array;
-  readonly #from: Uint32Array;
-  readonly #to: Uint32Array;
+  /** The same row for callers: its attributes are those in the memory. */
+  readonly #staged = new RowRanges();
   /** Addresses of the days. */
   readonly #days = new Map<number, number>();
   #newestDay = -1;
@@ -56,9 +55,7 @@ export class MemoryColumns implements BatchColumns {
     const [keys, from, to] = [stagedKeysAt, stagedFromAt, stagedToAt].map(({ value }) =>
       memory.uint32(value, stagedAttributesMax.value),
     );
-    this.#keys = keys!;
-    this.#from = from!;
-    this.#to = to!;
+    Object.assign(this.#staged, { keys, from, to });
   }
 
   get keyCount(): number {
@@ -128,27 +125,29 @@ export class MemoryColumns implements BatchColumns {
     words[Staged.attributes] = attributes;
     words[Staged.sharedFrom] = row.sharedFrom;
     words[Staged.sharedSet] = row.sharedSet;
+    const staged = this.#staged;
+    if (row === staged) return;
     for (let i = 0; i < attributes; i++) {
-      this.#keys[i] = keys[i]!;
-      this.#from[i] = from[i]!;
-      this.#to[i] = to[i]!;
+      staged.keys[i] = keys[i]!;
+      staged.from[i] = from[i]!;
+      staged.to[i] = to[i]!;
     }
   }
 
-  /** Reads the staged row. */
-  readStaged(row: RowRanges): void {
+  /** The staged row, until another one is staged. */
+  readStaged(): RowRanges {
+    const row = this.#staged;
     const words = this.#words;
-    row.clear();
     row.seconds = this.#times[0]!;
     row.nanos = this.#times[1]!;
     row.levelFrom = words[Staged.levelFrom]!;
     row.levelTo = words[Staged.levelTo]!;
     row.messageFrom = words[Staged.messageFrom]!;
     row.messageTo = words[Staged.messageTo]!;
-    const attributes = words[Staged.attributes]!;
-    for (let i = 0; i < attributes; i++) row.addAttribute(this.#keys[i]!, this.#from[i]!, this.#to[i]!);
+    row.attributes = words[Staged.attributes]!;
     row.sharedFrom = words[Staged.sharedFrom]!;
     row.sharedSet = words[Staged.sharedSet]!;
+    return row;
   }
 
   /** Rows that follow are added to the day of these seconds. */

@@ -20,6 +20,9 @@ const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 /** Room for texts of one record that are stored in another form than they were sent. A record with more is unusual. */
 const recordTextBytes = 4096;
 
+/** After so many unusual records one behind the other, only every so many-th of those that follow is tried as a usual one. */
+const unusualRecords = 8;
+
 /** A wrong resource or scope makes the whole body wrong. */
 const wrongResource = "a resource: ";
 
@@ -44,6 +47,8 @@ export class WireBody {
   /** Reads most records straight into the batch. */
   readonly #records: OtlpRecords | undefined;
   readonly #row = new RowRanges();
+  /** Unusual records since the last usual one. */
+  #unusual = 0;
   readonly #resource = new RowRanges();
   /** Attributes of the current resource and scope, which its records share. */
   readonly #shared = new RowRanges();
@@ -154,8 +159,11 @@ export class WireBody {
     scanner.at = from;
     while (scanner.at < to) {
       buffer.at = textsFrom;
-      if (records !== undefined) this.#readUsual(records, to);
-      if (scanner.at < to) this.#readField(to);
+      const isTried = this.#unusual < unusualRecords || this.#unusual % unusualRecords === 0;
+      if (records !== undefined && isTried) this.#readUsual(records, to);
+      if (scanner.at >= to) break;
+      this.#readField(to);
+      this.#unusual++;
     }
   }
 
@@ -166,9 +174,11 @@ export class WireBody {
     for (;;) {
       const place = { bytes: buffer.bytes, from: scanner.at, to, roomFrom: buffer.at };
       const stop = records.read(place, sink.roomFor(this.#sharedBytes));
-      sink.rows += records.rowsRead;
-      sink.countRepeatedBytes(records.rowsRead * this.#sharedBytes);
+      const { rowsRead } = records;
+      sink.rows += rowsRead;
+      sink.countRepeatedBytes(rowsRead * this.#sharedBytes);
       scanner.at = records.next;
+      if (rowsRead > 0 || stop === "staged row") this.#unusual = 0;
       if (stop !== "staged row") return;
       sink.refuseOnProblem(() => this.#add(records.stagedRow));
     }

@@ -166,6 +166,19 @@ describe("bodies at a limit", () => {
     },
   );
 
+  test.each([3, 8, 9, 40])("%d unusual records one behind the other, and usual ones around them", (count) => {
+    const usual = bytesField(2, bytesField(6, stringAttribute("a", "x")));
+    // The key is there twice.
+    const attribute = bytesField(6, stringAttribute("b", "y"));
+    const unusual = bytesField(2, Buffer.concat([attribute, attribute]));
+    const unusuals = Buffer.concat(Array.from({ length: count }, () => unusual));
+    check(
+      "logs",
+      oneScope([stringAttribute("c", "z")], Buffer.concat([usual, unusuals, usual, usual, unusuals])),
+    );
+    check("logs", oneScope([], Buffer.concat([unusuals, usual, usual, unusual, usual])));
+  });
+
   test("more distinct keys than a body may have", () => {
     const keysMax = 131_072;
     const records = Array.from({ length: keysMax / 64 + 2 }, (_, row) => {
