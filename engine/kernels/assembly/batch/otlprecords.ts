@@ -1,6 +1,6 @@
 /**
  * Reads the records of a scope of OTLP in protobuf into the columns of a batch. Records of the usual shape are read here:
- * their attributes are strings, integers and booleans, each with a key of its own. Records of any other shape are left to
+ * their attributes are strings, integers and booleans, each with another key. Records of any other shape are left to
  * the caller, as are those for which the batch's policy may have more to say than its bounds.
  */
 import { areSpans, beginSettings, isPlainlyAdmitted, setting, stageTime } from "./admission.ts";
@@ -10,7 +10,7 @@ import { reserveBlock, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } fro
 import { beginKeys, isInside, learnKey } from "./keys.ts";
 import { readLog } from "./otlplogs.ts";
 import { readSpan } from "./otlpspans.ts";
-import { base, beginRecord, beginValues, recordNumber, noteFieldKey, setPlaces } from "./otlpvalues.ts";
+import { base, beginRecord, beginValues, noteFieldKey, recordNumber, setPlaces } from "./otlpvalues.ts";
 import { bytesTo, readLength, readVarint, skipField, varint } from "./protofields.ts";
 import { atEnd, atRowsMax, atStagedRow, atUnusualRow } from "./stops.ts";
 
@@ -24,6 +24,7 @@ let shared: usize = 0;
 let sharedCount: usize = 0;
 let sharedSet: u32 = 0;
 
+/** Where the next field begins, and the records that were added since reading began. */
 let next: usize = 0;
 let read: u32 = 0;
 
