@@ -2,14 +2,15 @@
 import type { Random } from "../../../../fixtures/random.ts";
 import { mutateBody } from "../body-mutation.ts";
 
-/** Numbers take up to ten bytes, sometimes more than they need. */
+/** A number, sometimes in more bytes than it needs, rarely in more than the ten that it may have. */
 export function varint(value: bigint | number, random?: Random): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));
   for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
   bytes.push(Number(rest));
-  if (random?.oneIn(40) && bytes.length < 9) {
-    bytes.push(bytes.pop()! | 0x80, 0);
+  if (random?.oneIn(40)) {
+    const longer = random.oneIn(100) ? 1 + random.below(11) : 1;
+    for (let more = 0; more < longer; more++) bytes.push(bytes.pop()! | 0x80, 0);
   }
   return Buffer.from(bytes);
 }
@@ -104,7 +105,7 @@ function keyValue(random: Random, depth = 0): Buffer {
   const key = bytesField(1, random.oneIn(150) ? Buffer.from(random.pick(brokenTexts)) : name, random);
   const value = bytesField(2, anyValue(random, depth), random);
   if (!random.oneIn(25)) return Buffer.concat([key, value]);
-  const parts = [key, value, unknownField(random), key, value];
+  const parts = [key, value, unknownField(random), bytesField(2, Buffer.alloc(0))];
   return Buffer.concat(listOf(random, 4, () => random.pick(parts)));
 }
 
@@ -153,6 +154,7 @@ function fieldsOf(random: Random, fields: readonly (() => Buffer)[]): Buffer {
     if (random.oneIn(40)) made.unshift(made.pop()!);
     if (random.oneIn(40)) made.push(unknownField(random));
   }
+  if (random.oneIn(20)) made.push(unknownField(random));
   return Buffer.concat(made);
 }
 
@@ -216,9 +218,13 @@ function statusOf(random: Random): Buffer {
 
 const makeRecord = { logs: logRecord, traces: span } as const;
 
-/** A body of a signal. One in a few is cut or mutated. */
+/** A body of a signal. One in a few is cut or mutated, or has records that are. */
 export function makeWireBody(signal: keyof typeof makeRecord, random: Random): Buffer {
-  const record = makeRecord[signal];
+  const cutsRecords = random.oneIn(12);
+  const record = () => {
+    const whole = makeRecord[signal](random);
+    return cutsRecords && random.oneIn(8) ? whole.subarray(0, whole.length - random.below(8)) : whole;
+  };
   const scope = () =>
     Buffer.concat([
       bytesField(1, textOf(random)),
@@ -229,7 +235,7 @@ export function makeWireBody(signal: keyof typeof makeRecord, random: Random): B
     Buffer.concat([
       random.oneIn(5) ? Buffer.alloc(0) : bytesField(1, scope(), random),
       ...listOf(random, 12, () =>
-        random.oneIn(20) ? unknownField(random) : bytesField(2, record(random), random),
+        random.oneIn(20) ? unknownField(random) : bytesField(2, record(), random),
       ),
       bytesField(3, Buffer.from("https://opentelemetry.io/schemas/1.27.0")),
     ]);
