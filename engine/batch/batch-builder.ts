@@ -15,7 +15,8 @@ import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import type { BatchColumns } from "./batch-columns.ts";
-import { type JsonRowForm, JsonRows } from "./json-rows.ts";
+import { type DocumentForm, DocumentRows, documentRoomBytes } from "./document-rows.ts";
+import { type JsonRowForm, JsonRows, toKeyKinds } from "./json-rows.ts";
 import type { RowRules } from "./kernel-rows.ts";
 import { MemoryColumns } from "./memory-columns.ts";
 import { type OtlpRecordForm, OtlpRecords } from "./otlp-records.ts";
@@ -102,10 +103,18 @@ export class BatchBuilder {
    * to read or add. Undefined where rows are not collected in WebAssembly, so that the caller has to read them all.
    */
   readJson(body: Uint8Array, form: JsonRowForm): JsonRows | undefined {
-    if (!(this.#columns instanceof MemoryColumns)) return undefined;
-    this.#admission ??= this.#createAdmission();
-    this.read(body);
-    return new JsonRows(this.#columns, this.#source, form, this.#rules);
+    const columns = this.#columns;
+    if (!(columns instanceof MemoryColumns)) return undefined;
+    this.#beginJson(body, 0);
+    return new JsonRows(columns, this.#source, form, toKeyKinds(form), this.#rules);
+  }
+
+  /** As `readJson`, for a body of actions and documents of Elasticsearch. */
+  readDocuments(body: Uint8Array, form: DocumentForm): DocumentRows | undefined {
+    const columns = this.#columns;
+    if (!(columns instanceof MemoryColumns)) return undefined;
+    this.#beginJson(body, documentRoomBytes);
+    return new DocumentRows(columns, this.#source, form, this.#rules);
   }
 
   /** As `readJson`, for records of OTLP in protobuf, which lie in the bytes of the last `read`. */
@@ -167,6 +176,12 @@ export class BatchBuilder {
   /** Gives the memory of the rows to the next batch; the builder must not be used any more. */
   release(): void {
     this.#columns.release();
+  }
+
+  /** Makes a body of JSON readable, with so much room behind it. */
+  #beginJson(body: Uint8Array, room: number): void {
+    this.#admission ??= this.#createAdmission();
+    this.read(body, room);
   }
 
   get #rules(): RowRules {

@@ -9,6 +9,12 @@ export type RowStop = "end" | "unusual row" | "staged row" | "rows";
 /** By their numbers in batch/stops.ts. */
 export const rowStops: readonly RowStop[] = ["end", "unusual row", "staged row", "rows"];
 
+/** The same of lines of actions and documents: also an action that is not the known one, or that has no document. */
+export type DocumentStop = RowStop | "action" | "lone action";
+
+/** By their numbers in batch/jsonlines.ts. */
+export const documentStops: readonly DocumentStop[] = [...rowStops, "action", "lone action"];
+
 /** What batch/jsonlines.ts exports: the row that was read last, and how many were. */
 interface LineKernels {
   lastRowFrom(): number;
@@ -73,6 +79,14 @@ export interface BatchKernels extends LineKernels, TextKernels {
   readRecords(source: number, from: number, to: number, room: number, roomTo: number, most: number): number;
   recordsRead(): number;
   nextRecord(): number;
+  setDocumentKeys(service: number, index: number, id: number): void;
+  setDocumentTexts(index: number, id: number, end: number, roomTo: number): void;
+  beginBulk(): void;
+  setAction(from: number, to: number): void;
+  pairFrom(): number;
+  linesBeforePair(): number;
+  continueLines(from: number, linesBefore: number): void;
+  readDocuments(to: number, most: number): number;
 }
 
 /** What batch/texttable.ts, batch/samplerows.ts and batch/samplelines.ts export for samples. */

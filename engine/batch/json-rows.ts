@@ -5,10 +5,14 @@ import { type RowStop, rowStops } from "./batch-kernels.ts";
 import { KernelRows, type RowReading, type RowRules } from "./kernel-rows.ts";
 import type { MemoryColumns } from "./memory-columns.ts";
 
-/** What the caller knows of the form of the rows. */
-export interface JsonRowForm extends RowReading {
+/** What the caller knows of rows in JSON, whatever their form. */
+export interface JsonReading extends RowReading {
   /** Where the first line begins. */
   start: number;
+}
+
+/** What the caller knows of log rows and spans. */
+export interface JsonRowForm extends JsonReading {
   /** Fields at the top level of a row by which the caller knows a logger's form, or another signal. */
   loggerNames: ReadonlySet<string>;
   otherSignalNames: ReadonlySet<string>;
@@ -17,17 +21,33 @@ export interface JsonRowForm extends RowReading {
 /** What a key says of the rows that have it, as bits; see assembly/batch/keys.ts. */
 const KeyKind = { logger: 2, otherSignal: 4 } as const;
 
+/** What keys of some names say of the rows that have them. */
+export type KeyKinds = readonly (readonly [name: string, kind: number])[];
+
+export function toKeyKinds({ loggerNames, otherSignalNames }: JsonRowForm): KeyKinds {
+  return [
+    ...Array.from(loggerNames, (name) => [name, KeyKind.logger] as const),
+    ...Array.from(otherSignalNames, (name) => [name, KeyKind.otherSignal] as const),
+  ];
+}
+
 /** Rows that are read from one body. */
 export class JsonRows extends KernelRows {
   readonly #source: ByteSource;
 
-  constructor(columns: MemoryColumns, source: ByteSource, form: JsonRowForm, rules: RowRules) {
+  /** The source are the bytes of the body, and room behind them. */
+  constructor(
+    columns: MemoryColumns,
+    source: ByteSource,
+    reading: JsonReading,
+    kinds: KeyKinds,
+    rules: RowRules,
+  ) {
     const { kernels } = columns;
-    super(columns, kernels.beginJson(), form, rules);
+    super(columns, kernels.beginJson(), reading, rules);
     this.#source = source;
-    for (const name of form.loggerNames) columns.addName(name, KeyKind.logger);
-    for (const name of form.otherSignalNames) columns.addName(name, KeyKind.otherSignal);
-    kernels.beginRows(this.#at(0), this.#at(form.start));
+    for (const [name, kind] of kinds) columns.addName(name, kind);
+    kernels.beginRows(this.at(0), this.at(reading.start));
   }
 
   /** The bytes that ranges refer to. Strings are decoded in place. */
@@ -38,12 +58,12 @@ export class JsonRows extends KernelRows {
   /** Reads lines from where the last call stopped until the end of the bytes, at most `rowsMax` rows. */
   readLines(rowsMax: number): RowStop {
     const { kernels } = this.columns;
-    return rowStops[kernels.readRows(this.#at(this.#source.bytes.length), rowsMax)]!;
+    return rowStops[kernels.readRows(this.at(this.#source.bytes.length), rowsMax)]!;
   }
 
   /** Reads the row at [from, to). */
   readRow(from: number, to: number): RowStop {
-    return rowStops[this.columns.kernels.readRow(this.#at(from), this.#at(to))]!;
+    return rowStops[this.columns.kernels.readRow(this.at(from), this.at(to))]!;
   }
 
   /** Rows that the last call of `readLines` read, with the one that it stopped at. */
@@ -57,7 +77,8 @@ export class JsonRows extends KernelRows {
     return { from: kernels.lastRowFrom(), to: kernels.lastRowTo(), line: kernels.lastLine() };
   }
 
-  #at(position: number): number {
+  /** The address of a position. */
+  protected at(position: number): number {
     return this.#source.bytes.byteOffset + position;
   }
 }

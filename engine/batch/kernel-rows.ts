@@ -20,6 +20,10 @@ export interface RowReading {
   /** Rows that would give the batch more keys, or that have more members in `attributes`, are left to the caller. */
   keysMax: number;
   membersMax: number;
+  /** The rows are documents, and not logs or spans in forms of their own. */
+  areDocuments?: boolean;
+  /** Longer rows, in bytes, are left to the caller. */
+  lengthMax?: number;
   /** Whether rows whose message begins with a brace are left to the caller. */
   flattensJson: boolean;
 }
@@ -61,6 +65,12 @@ export abstract class KernelRows {
 const never = { seconds: Number.POSITIVE_INFINITY, nanos: 0 };
 const always = { seconds: Number.NEGATIVE_INFINITY, nanos: 0 };
 
+/** The number of the form of rows in assembly/batch/admission.ts. */
+function formOf({ areDocuments = false, signal }: RowReading): number {
+  if (areDocuments) return 2;
+  return signal === "traces" ? 1 : 0;
+}
+
 /** The settings, in the order of the indices in assembly/batch/admission.ts. */
 function toSettings(reading: RowReading, rules: RowRules): number[] {
   const { policy, min, max, skewMin = always, skewMax = never } = rules;
@@ -73,6 +83,6 @@ function toSettings(reading: RowReading, rules: RowRules): number[] {
     ...[keysMax, attributesPerRowMax, levelBytesMax, attributeKeyBytesMax, attributeValueBytesMax],
     ...[messageBytesMax, policy.rowBytesMax ?? Number.POSITIVE_INFINITY],
     ...[skewMin.seconds, skewMin.nanos, skewMax.seconds, skewMax.nanos],
-    ...[membersMax, reading.signal === "traces" ? 1 : 0],
+    ...[membersMax, formOf(reading), reading.lengthMax ?? Number.POSITIVE_INFINITY],
   ];
 }

@@ -52,6 +52,25 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
 /** Names of the service in documents of journald and syslog-ng. */
 export const syslogServiceNames = ["SYSLOG_IDENTIFIER", "PROGRAM"] as const;
 
+/** The names of a service that has one, of its namespace, and of what else it may be named after. */
+export function listServiceNames(serviceNames: readonly string[]): ServiceNames {
+  return {
+    service: [...namesOf(serviceKey), ...serviceNames],
+    namespace: namesOf(namespaceKey),
+    workloads: workloadKeys.map(namesOf),
+  };
+}
+
+interface ServiceNames {
+  service: readonly string[];
+  namespace: readonly string[];
+  workloads: readonly (readonly string[])[];
+}
+
+function namesOf(key: string): readonly string[] {
+  return [key, ...(aliases[key] ?? [])];
+}
+
 /**
  * Like `serviceNameOf`, for attributes under any of those names. A service name under another key, also one of
  * `serviceNames`, is copied to `service.name`.
@@ -61,8 +80,8 @@ export function agentServiceName(
   serviceNames: readonly string[] = [],
 ): string | undefined {
   const attribute = (key: string) => {
-    const others = [...(aliases[key] ?? []), ...(key === serviceKey ? serviceNames : [])];
-    const name = [key, ...others].find((each) => (attributes[each] ?? "") !== "");
+    const names = [...namesOf(key), ...(key === serviceKey ? serviceNames : [])];
+    const name = names.find((each) => (attributes[each] ?? "") !== "");
     return name === undefined ? undefined : attributes[name];
   };
   return (

@@ -15,6 +15,9 @@ export const cursorKey = "__CURSOR";
 export const digestBytes = 16;
 const environmentKey = "environment";
 
+/** Attributes that identify a document. */
+export const documentKeys: ReadonlySet<string> = new Set([idKey, indexKey, environmentKey]);
+
 /** Computes from the attributes of a row what identifies it. Equal ids in two environments (clusters) are different ones. */
 export type DigestOf = (attributes: Readonly<Record<string, string>>, environment?: string | null) => Buffer;
 

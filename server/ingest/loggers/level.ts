@@ -4,7 +4,7 @@ import { severityRanges } from "../../../engine/index.ts";
 import { severityIndex } from "../otlp/severity.ts";
 
 /** In the order of preference. */
-const levelNames = [
+export const levelNames = [
   ...["log_level", "level", "log.level", "severity", "severity_text", "severityText", "detected_level"],
   ...[
     "levelname",
@@ -19,7 +19,7 @@ const levelNames = [
   ],
 ] as const;
 /** OpenTelemetry's number, of rows without a text. */
-const severityNumberNames = ["severity_number", "severityNumber"] as const;
+export const severityNumberNames = ["severity_number", "severityNumber"] as const;
 
 /** A level and the name under which it was found. */
 interface FoundLevel {

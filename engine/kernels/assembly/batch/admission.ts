@@ -34,9 +34,15 @@ const skewedBefore: usize = 15;
 const skewedAfter: usize = 17;
 /** Rows with more members in `attributes` are left to the caller. */
 export const membersMax: usize = 19;
-/** Not 0: the rows are spans, and not logs. */
-export const areSpans: usize = 20;
-const settingsCount: usize = 21;
+/** The form of the rows, by its number below. */
+const form: usize = 20;
+/** Longer rows, in bytes, are left to the caller. */
+export const lengthMax: usize = 21;
+const settingsCount: usize = 22;
+
+/** Logs, spans, and documents of Elasticsearch. */
+export const spanForm: u32 = 1;
+export const documentForm: u32 = 2;
 
 let skewedBehind: u32 = 0;
 let skewedAhead: u32 = 0;
@@ -45,6 +51,11 @@ let untimed: u32 = 0;
 @inline
 export function setting(index: usize): f64 {
   return load<f64>(settings + (index << 3));
+}
+
+@inline
+export function formOfRows(): u32 {
+  return <u32>setting(form);
 }
 
 /** Rows that were taken although their time is skewed. */

@@ -17,6 +17,17 @@ export function hasKeyOfPolicy(): bool {
   return hasPolicyKey;
 }
 
+/** Removes the attribute at an index; those behind it move up. */
+export function removeAttribute(index: u32): void {
+  const last = load<u32>(stagedRowAt, attributesOffset) - 1;
+  const at = (<usize>index) << 2;
+  const bytes = (<usize>(last - index)) << 2;
+  memory.copy(stagedKeysAt + at, stagedKeysAt + at + 4, bytes);
+  memory.copy(stagedFromAt + at, stagedFromAt + at + 4, bytes);
+  memory.copy(stagedToAt + at, stagedToAt + at + 4, bytes);
+  store<u32>(stagedRowAt, last, attributesOffset);
+}
+
 /** False where the row has more attributes than can be staged. */
 @inline
 export function addAttribute(key: u32, from: u32, to: u32): bool {

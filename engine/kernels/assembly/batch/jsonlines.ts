@@ -15,8 +15,13 @@ let read: u32 = 0;
 /** Begins with the line at `from`; places count from `source`. */
 export function beginLines(source: usize, from: usize): void {
   base = source;
+  continueLines(from, 0);
+}
+
+/** Goes on with the line at `from`, before which there are so many. */
+export function continueLines(from: usize, linesBefore: u32): void {
   next = from;
-  line = 0;
+  line = linesBefore;
 }
 
 /** The last row's place in the source, and its line. */
@@ -47,12 +52,28 @@ export function hasLine(to: usize): bool {
 /** Makes the next line, which ends at `to` or before, the row that is read. False where it is blank. */
 @inline
 export function takeLine(to: usize): bool {
+  if (!passLine(to)) return false;
+  countRow();
+  return true;
+}
+
+/** As `takeLine`, for a line that may be no row. */
+@inline
+export function passLine(to: usize): bool {
   setRow(next, findLineEnd(next, to));
   next = rowTo + 1;
   line++;
-  if (skipBlank(rowFrom) == rowTo) return false;
+  return skipBlank(rowFrom) != rowTo;
+}
+
+@inline
+export function countRow(): void {
   read++;
-  return true;
+}
+
+/** Where the next line begins, in the source. */
+export function nextFrom(): u32 {
+  return <u32>(next - base);
 }
 
 /** Makes [from, to) the row that is read. */

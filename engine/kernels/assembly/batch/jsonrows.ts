@@ -1,16 +1,20 @@
 /**
  * Reads log rows from JSON lines into the columns of a batch. Rows of the usual shape are read here: an object with a
- * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Rows of any other shape
- * are left to the caller, as are rows for which the batch's policy may have more to say than its bounds.
+ * time, a level, a message, and strings, integers and booleans beside them and in `attributes`. Spans, and documents of
+ * Elasticsearch, have fields of their own. Rows of any other shape are left to the caller, as are rows for which the
+ * batch's policy may have more to say than its bounds.
  */
 import {
-  areSpans,
   beginSettings,
+  documentForm,
+  formOfRows,
   isPlainlyAdmitted,
   keysOfBatchMax,
+  lengthMax,
   membersMax,
   setArrivalTime,
   setting,
+  spanForm,
   stageTime,
 } from "./admission.ts";
 import { addAttribute, clearAttributes, hasKeyOfPolicy } from "./attributes.ts";
@@ -25,7 +29,17 @@ import {
 } from "./batchrows.ts";
 import { reserveBlock, stagedRowAt } from "./blocks.ts";
 import { addBeside, beginBeside, clearBeside, setBeside } from "./jsonbeside.ts";
-import { closingBrace, colon, comma, openingBrace, openingBracket, quote } from "./jsonchars.ts";
+import { closingBrace, colon, comma, openingBrace, openingBracket, quote, zero } from "./jsonchars.ts";
+import {
+  addDocumentValue,
+  beginDocument,
+  beginDocuments,
+  documentBytes,
+  endDocument,
+  hasDocumentTime,
+  hasId,
+  isUnusualObject,
+} from "./jsondocuments.ts";
 import {
   beginKeys,
   guessAfter,
@@ -81,6 +95,9 @@ import { sameBytes } from "../bytes.ts";
 const depthMax: u32 = 16;
 const objectNameBytesMax: u32 = 1024;
 
+/** The form of the row that is read. */
+let form: u32 = 0;
+
 /** The number of the key that was read last, plus 1; 0 at the beginning of a row. */
 let lastKey: u32 = 0;
 /** Bits of what the keys at the top level say of the row. */
@@ -101,6 +118,7 @@ export function beginJson(): usize {
   beginKeys();
   beginBeside();
   beginSpans(reserveBlock(<usize>spanKeys << 3));
+  beginDocuments(reserveBlock(documentBytes));
   return beginSettings();
 }
 
@@ -128,11 +146,11 @@ export function readRow(from: usize, to: usize): i32 {
   return takeRow();
 }
 
-/** Reads the row, and adds it where its batch's policy has no more to say. */
-function takeRow(): i32 {
+/** Reads the row, and adds it where its batch's policy has no more to say. Returns what to stop at, or `atEnd`. */
+export function takeRow(): i32 {
   rowNumber++;
   if (!stageRow()) return atUnusualRow;
-  if (hasKeyOfPolicy() || !isPlainlyAdmitted(base)) return atStagedRow;
+  if (hasKeyOfPolicy() || (form == documentForm && hasId()) || !isPlainlyAdmitted(base)) return atStagedRow;
   addRow(base);
   return atEnd;
 }
@@ -145,21 +163,38 @@ function stageRow(): bool {
   lastKey = 0;
   kindsOfRow = 0;
   memory.fill(stagedRowAt, 0, 64);
-  const isSpan = setting(areSpans) != 0;
-  if (isSpan) beginSpan();
-  const end = readMembers(skipBlank(rowFrom), topLevel, 0);
-  if (end == 0 || skipBlank(end) != rowTo || !isOwnForm() || !addBeside(rowNumber)) return false;
+  form = formOfRows();
+  if (form == spanForm) beginSpan();
+  if (form == documentForm) beginDocument();
+  if (<f64>(rowTo - rowFrom) > setting(lengthMax)) return false;
+  const from = skipBlank(rowFrom);
+  const end = form == documentForm ? readMembers(from, ofAttributes, 1) : readMembers(from, topLevel, 0);
+  if (end == 0 || skipBlank(end) != rowTo || !endRow()) return false;
   if (<f64>load<u32>(stagedRowAt, attributesOffset) > setting(membersMax)) return false;
-  if (isSpan) {
+  // What a span has from its fields does not count.
+  if (form == spanForm) {
     if (!endSpan() || !addSpanTexts()) return false;
-  } else if ((seen & (seenNanos | seenMillis)) == 0) {
-    setArrivalTime();
-  }
+  } else if (!hasTime()) setArrivalTime();
   stageTime();
   return true;
 }
 
-/** Whose members are read: those of the row, of its `attributes`, or of an object in these (its key's number). */
+/** Ends a row whose members have been read. False where the caller has to read it. */
+@inline
+function endRow(): bool {
+  return form == documentForm ? endDocument(rowNumber) : isOwnForm() && addBeside(rowNumber);
+}
+
+/** Whether the row, which is no span, has a time of its own. */
+@inline
+function hasTime(): bool {
+  return form == documentForm ? hasDocumentTime() : (seen & (seenNanos | seenMillis)) != 0;
+}
+
+/**
+ * Whose members are read: those of the row, of its `attributes`, or of an object in these (its key's number). All members
+ * of a document are attributes.
+ */
 const topLevel: i32 = -2;
 const ofAttributes: i32 = -1;
 
@@ -201,7 +236,7 @@ function readField(key: usize): usize {
   if (isNamed(key, length, 0x7475_6269_7274_7461, 0x7365, 10)) {
     return isFirst(seenAttributes) ? readMembers(at, ofAttributes, 1) : 0;
   }
-  if (setting(areSpans) != 0) {
+  if (form == spanForm) {
     const field = spanFieldOf(key, length);
     return field == noSpanField ? readBeside(key, length, at) : readSpanField(field, at);
   }
@@ -264,7 +299,7 @@ function readAttribute(key: usize, parent: i32, depth: u32): usize {
     sameBytes(load<u32>(guess), key, length + 1);
   if (!isRight) {
     keyTo = findPlainEnd(key);
-    if (keyTo == 0) return 0;
+    if (keyTo == 0 || (form == documentForm && isDigit(load<u8>(key)))) return 0;
     const last = lastKey;
     number = numberMember(parent, key, <u32>(keyTo - key), setting(keysOfBatchMax));
     if (number < 0) return 0;
@@ -275,13 +310,20 @@ function readAttribute(key: usize, parent: i32, depth: u32): usize {
   return at == 0 ? 0 : takeValue(number, at, depth);
 }
 
+/** JavaScript puts members first whose names are numbers. */
+@inline
+function isDigit(byte: u32): bool {
+  return byte - zero < 10;
+}
+
 /** Reads the value of a key: one attribute, or those of an object. Returns the address behind it, or 0. */
 function takeValue(key: u32, at: usize, depth: u32): usize {
   // The caller gives an attribute another name that has the name of a span's own.
-  if (key < spanKeys && setting(areSpans) != 0) return 0;
+  if (form == spanForm && key < spanKeys) return 0;
   if (isBeside ? !isFirstBeside(key, rowNumber) : !isFirstInside(key, rowNumber)) return 0;
   const first = load<u8>(at);
   if (first == openingBrace) {
+    if (form == documentForm && isUnusualObject(key)) return 0;
     if (!isBeside) noteNullInside(key, rowNumber);
     return depth < depthMax && keyLength(key) <= objectNameBytesMax ? readMembers(at, key, depth + 1) : 0;
   }
@@ -295,10 +337,14 @@ function takeValue(key: u32, at: usize, depth: u32): usize {
     if (!isBeside) noteNullInside(key, rowNumber);
     return end;
   }
-  const isTaken = isBeside
-    ? setBeside(key, valueFrom(at), <u32>(endOfText() - base))
-    : addAttribute(key, valueFrom(at), <u32>(endOfText() - base));
-  return isTaken ? end : 0;
+  return takeText(key, valueFrom(at), <u32>(endOfText() - base), depth, first == quote) ? end : 0;
+}
+
+/** Takes the text of a value. False where the caller has to read the row. */
+@inline
+function takeText(key: u32, from: u32, to: u32, depth: u32, isString: bool): bool {
+  if (form == documentForm) return addDocumentValue(key, from, to, depth == 1, isString);
+  return isBeside ? setBeside(key, from, to) : addAttribute(key, from, to);
 }
 
 /** Where the text of the value at `at` begins, from the base. */

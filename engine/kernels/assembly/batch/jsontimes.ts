@@ -30,8 +30,9 @@ function millisEnd(at: usize): usize {
   return count == 0 || count > exactDigits || (load<u8>(at) == zero && count > 1) ? 0 : end;
 }
 
+/** Makes the milliseconds since the epoch whose digits are at [from, to) the time that was read last. */
 @inline
-function setMillis(from: usize, to: usize): void {
+export function setMillis(from: usize, to: usize): void {
   const ms = numberAt(from, to);
   const seconds = Math.floor(ms / 1000);
   setTime(seconds, (ms - seconds * 1000) * 1e6);

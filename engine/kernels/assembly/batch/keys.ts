@@ -12,6 +12,8 @@ export const loggerKey: u8 = 2;
 export const otherSignalKey: u8 = 4;
 /** The policy has more to say of a row that has such a key. */
 export const policyKey: u8 = 8;
+/** Above these bits: the field of a document that has this name, or 0; see jsondocuments.ts. */
+export const fieldShift: u32 = 4;
 
 /** Keys that say something of a row, and what each says. */
 let names: usize = 0;
@@ -46,22 +48,22 @@ export function beginKeys(): void {
   guesses = reserveZeros((<usize>firstKeys + 1) << guessShift);
   nameAt = reserveBlock(nameBytesMax);
   names = newColumn();
-  kindsOfNames = reserveZeros(namesMax);
+  kindsOfNames = reserveZeros(namesMax << 1);
   keysMax = firstKeys;
-  kinds = reserveZeros(keysMax);
+  kinds = reserveZeros(keysMax << 1);
   lastInside = reserveZeros(keysMax << 2);
   lastBeside = reserveZeros(keysMax << 2);
 }
 
 /** Says what a key of this name says of a row: bits as above. At most 4,096 names. */
 export function addName(at: usize, length: u32, kind: u32): void {
-  const place = kindsOfNames + internText(names, at, length);
-  store<u8>(place, load<u8>(place) | <u8>kind);
+  const place = kindsOfNames + (internText(names, at, length) << 1);
+  store<u16>(place, load<u16>(place) | <u16>kind);
 }
 
 @inline
 export function kindOf(key: u32): u32 {
-  return load<u8>(kinds + key);
+  return load<u16>(kinds + (key << 1));
 }
 
 /** Records that a row has a key in `attributes`. Returns false where the row has this key for the second time. */
@@ -97,12 +99,12 @@ export function isFirstBeside(key: u32, row: u32): bool {
 /** The number of a key; -1 where the batch has too many keys. */
 export function numberKey(at: usize, length: u32, keysOfBatchMax: f64): i32 {
   const known = findKey(at, length);
-  if (known >= 0 && <u32>known < keysMax && load<u8>(kinds + known) != 0) return known;
+  if (known >= 0 && <u32>known < keysMax && kindOf(known) != 0) return known;
   if (known < 0 && <f64>keyCount() >= keysOfBatchMax) return -1;
   const key = known < 0 ? addKey(at, length) : <u32>known;
   if (key >= keysMax) growKeys(key);
   const name = findText(names, at, length);
-  store<u8>(kinds + key, name < 0 ? knownKey : load<u8>(kindsOfNames + name) | knownKey);
+  store<u16>(kinds + (key << 1), name < 0 ? knownKey : load<u16>(kindsOfNames + (name << 1)) | knownKey);
   return key;
 }
 
@@ -140,7 +142,7 @@ export function setGuess(last: u32, at: usize, length: u32, key: u32, parent: i3
 function growKeys(key: u32): void {
   const used = keysMax;
   while (key >= keysMax) keysMax <<= 1;
-  kinds = growZeros(kinds, used, keysMax);
+  kinds = growZeros(kinds, used << 1, keysMax << 1);
   lastInside = growZeros(lastInside, used << 2, keysMax << 2);
   lastBeside = growZeros(lastBeside, used << 2, keysMax << 2);
   const guessed = (<usize>used + 1) << guessShift;

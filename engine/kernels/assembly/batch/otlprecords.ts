@@ -3,7 +3,7 @@
  * their attributes are strings, integers and booleans, each with another key. Records of any other shape are left to
  * the caller, as are those for which the batch's policy may have more to say than its bounds.
  */
-import { areSpans, beginSettings, isPlainlyAdmitted, setting, stageTime } from "./admission.ts";
+import { beginSettings, formOfRows, isPlainlyAdmitted, spanForm, stageTime } from "./admission.ts";
 import { addAttribute, clearAttributes, hasKeyOfPolicy } from "./attributes.ts";
 import { addRow, attributesOffset, sharedFromOffset, stagedSetOffset } from "./batchrows.ts";
 import { reserveBlock, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
@@ -103,7 +103,7 @@ function stageRecord(from: usize, to: usize): bool {
   beginRecord();
   clearAttributes();
   memory.fill(stagedRowAt, 0, 64);
-  if (!(setting(areSpans) != 0 ? readSpan(from, to) : readLog(from, to))) return false;
+  if (!(formOfRows() == spanForm ? readSpan(from, to) : readLog(from, to))) return false;
   addShared();
   stageTime();
   return true;

@@ -8,3 +8,7 @@ export const atUnusualRow: i32 = 1;
 export const atStagedRow: i32 = 2;
 /** As many rows as were asked for, or as are handed over at a time, have been read. */
 export const atRowsMax: i32 = 3;
+/** Among lines of actions and documents: an action that is not the known one. */
+export const atAction: i32 = 4;
+/** The known action, but no document behind it. */
+export const atLoneAction: i32 = 5;

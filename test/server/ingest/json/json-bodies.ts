@@ -7,7 +7,9 @@ import { decodeBody } from "../../../../server/index.ts";
 import { makeAdmissionPolicy } from "../../../../server/ingest/admission.ts";
 import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
+import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
 import { makePlainTask } from "../decode-task.ts";
+import { shareRandomRules } from "../naive-rules.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
@@ -249,3 +251,18 @@ export const linesOf = (row: fc.Arbitrary<Buffer>) =>
 
 export const joinBuffers = (parts: readonly Buffer[], separator: string) =>
   Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [Buffer.from(separator), part])));
+
+/** What decides which rows are admitted: bounds, stamps and rules. */
+export function anyAdmission(seed: number) {
+  return fc.record({
+    settings: fc.record({
+      acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),
+      acceptFutureMs: fc.constantFrom(undefined, 0, 86_400_000_000),
+      clockSkewMs: fc.constantFrom(undefined, 1_000),
+      rowBytesMax: fc.constantFrom(undefined, 40, 200),
+      cutsLargeRows: fc.boolean(),
+    }),
+    environment: fc.constantFrom(null, "a", "prod"),
+    rules: fc.constantFrom(shareJson([]), ...shareRandomRules(seed)),
+  });
+}

@@ -8,9 +8,8 @@ import { Random } from "../../../../fixtures/random.ts";
 import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
 import { LogForm } from "../../../../server/ingest/json/log-form.ts";
 import { readLogRow } from "../../../../server/ingest/json/log-row.ts";
-import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
-import { shareRandomRules } from "../naive-rules.ts";
 import {
+  anyAdmission,
   anyText,
   arrivalMs,
   attributes,
@@ -68,18 +67,7 @@ const member = fc.oneof(
   { weight: 1, arbitrary: nested.map((value): [string, string] => ['"attributes"', value]) },
   { weight: 2, arbitrary: fc.tuple(key, nested) },
 );
-const ruleSets = [shareJson([]), ...shareRandomRules(seed)];
-const admission = fc.record({
-  settings: fc.record({
-    acceptPastMs: fc.constantFrom(undefined, 1_000, 400 * 86_400_000),
-    acceptFutureMs: fc.constantFrom(undefined, 0, 86_400_000_000),
-    clockSkewMs: fc.constantFrom(undefined, 1_000),
-    rowBytesMax: fc.constantFrom(undefined, 40, 200),
-    cutsLargeRows: fc.boolean(),
-  }),
-  environment: fc.constantFrom(null, "a", "prod"),
-  rules: fc.constantFrom(...ruleSets),
-});
+const admission = anyAdmission(seed);
 const row = object(member, 7).map((text) => Buffer.from(text, "utf8"));
 
 describe(`the fast reader (SVC_SEED=${seed})`, () => {
