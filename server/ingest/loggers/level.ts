@@ -21,6 +21,13 @@ export const levelNames = [
 /** OpenTelemetry's number, of rows without a text. */
 export const severityNumberNames = ["severity_number", "severityNumber"] as const;
 
+/** The place of each name in the order of preference. */
+export const levelRanks: ReadonlyMap<string, number> = new Map(
+  [...levelNames, ...severityNumberNames].map((name, rank) => [name, rank]),
+);
+/** From this place on a level is a number that stands for a text. */
+export const levelNumberRank = levelNames.length;
+
 /** A level and the name under which it was found. */
 interface FoundLevel {
   name: string;

@@ -3,22 +3,11 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact, stringifyExact } from "../json/exact-json.ts";
-import {
-  checkSharedAttributes,
-  type JsonFields,
-  makeFieldProblem,
-  refuseBodyOnProblem,
-} from "../json/json-row.ts";
+import { type JsonFields, makeFieldProblem } from "../json/json-row.ts";
 import { checkJsonSize } from "../json/json-size.ts";
-import { sharedAttributeCost } from "../limits.ts";
-import { levelOfAttributes } from "../loggers/level.ts";
-import { decodeOrRefuse } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
-import { agentServiceName, serviceKey } from "../service-name.ts";
-import { parseLabels } from "./labels.ts";
-import { pushRequest } from "./schema.ts";
-
-type Texts = Record<string, string>;
+import { PushBody } from "./push-body.ts";
+import { addEntry, addServiceName, type StreamEntry, type Texts } from "./stream.ts";
 
 export function readPushJson(body: Buffer, sink: RowSink): void {
   for (const [i, stream] of arrayOf(parseJson(body), "streams").entries()) {
@@ -30,39 +19,11 @@ export function readPushJson(body: Buffer, sink: RowSink): void {
   }
 }
 
-interface Entry {
-  timeNs: bigint;
-  line: string;
-  metadata: Texts;
-}
-
 export function readPushProtobuf(body: Buffer, sink: RowSink): void {
-  const request = decodeOrRefuse(() => pushRequest.decode(body)) as unknown as { streams: WireStream[] };
-  for (const { labels: text, entries } of request.streams) {
-    const labels = addServiceName(refuseBodyOnProblem(() => parseLabels(text)));
-    for (const entry of entries) addEntry(sink, labels, () => readProtobufEntry(entry));
-  }
+  new PushBody(body, sink).read();
 }
 
-interface WireStream {
-  labels: string;
-  entries: WireEntry[];
-}
-
-interface WireEntry {
-  timestamp: { seconds: { toString(): string }; nanos: number } | null;
-  line: string;
-  structuredMetadata: { name: string; value: string }[];
-}
-
-function readProtobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
-  const seconds = BigInt((timestamp?.seconds ?? 0).toString());
-  const metadata: Texts = Object.create(null);
-  for (const { name, value } of structuredMetadata) metadata[name] = value;
-  return { timeNs: seconds * 1_000_000_000n + BigInt(timestamp?.nanos ?? 0), line, metadata };
-}
-
-function readJsonEntry(value: unknown, path: string): Entry {
+function readJsonEntry(value: unknown, path: string): StreamEntry {
   if (!Array.isArray(value))
     throw makeFieldProblem(path, "an array of time, line and structured metadata", value);
   const [time, line, metadata] = value as unknown[];
@@ -70,32 +31,6 @@ function readJsonEntry(value: unknown, path: string): Entry {
   if (!isTime) throw makeFieldProblem(`${path}[0]`, "Unix time in nanoseconds, its digits in a string", time);
   if (typeof line !== "string") throw makeFieldProblem(`${path}[1]`, "the line, a string", line);
   return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
-}
-
-function addEntry(sink: RowSink, { labels, count, copyCost }: Labels, read: () => Entry): void {
-  sink.refuseOnProblem(() => {
-    checkSharedAttributes(count);
-    sink.countRepeatedBytes(copyCost);
-    const { timeNs, line, metadata } = read();
-    const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
-    const level = levelOfAttributes(attributes);
-    sink.addText({ timeNs: timeNs === 0n ? sink.arrivalNs() : timeNs, level, message: line, attributes });
-  });
-}
-
-/** Labels of a stream, and the bytes that each entry is charged for its copy of them. */
-interface Labels {
-  labels: Readonly<Texts>;
-  count: number;
-  copyCost: number;
-}
-
-function addServiceName(labels: Texts): Labels {
-  const name = agentServiceName(labels);
-  if (name !== undefined) labels[serviceKey] = name;
-  const entries = Object.entries(labels);
-  const units = entries.reduce((sum, [key, text]) => sum + key.length + text.length, 0);
-  return { labels, count: entries.length, copyCost: units + entries.length * sharedAttributeCost };
 }
 
 function parseJson(body: Buffer): unknown {

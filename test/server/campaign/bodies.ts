@@ -2,10 +2,10 @@
 import snappy from "snappyjs";
 import type { Signal } from "../../../engine/index.ts";
 import { struct, tag } from "../../../fixtures/thrift.ts";
-import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
 import { codes, exportMethods, GrpcClient } from "../http/grpc-client.ts";
+import { pushRequest } from "../ingest/loki-schema.ts";
 import { lines } from "../running.ts";
 import { type Answer, countsOf, jsonType, type ServerProcess, send } from "./server-process.ts";
 

@@ -2,9 +2,9 @@
 import snappy from "snappyjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseLabels } from "../../../server/ingest/loki/labels.ts";
-import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import type { Running } from "../running.ts";
 import { call, search, startServer } from "../running.ts";
+import { pushRequest } from "./loki-schema.ts";
 
 let server: Running;
 beforeAll(async () => {

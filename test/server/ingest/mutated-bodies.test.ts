@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BodyFormat } from "../../../server/index.ts";
 import { decodeBody } from "../../../server/index.ts";
 import type { BodyTask } from "../../../server/ingest/decode-task.ts";
-import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
 import { report, scaled, seed, seededRandom } from "../../durability/campaign.ts";
 import type { Running } from "../running.ts";
 import { call, search, startServer } from "../running.ts";
 import { mutateBody } from "./body-mutation.ts";
 import { makePlainTask } from "./decode-task.ts";
+import { pushRequest } from "./loki-schema.ts";
 import { jsonOf, protobufOf } from "./otlp/otlp-bodies.ts";
 import {
   at,

@@ -3,11 +3,11 @@ import { gzipSync } from "node:zlib";
 import { ExtData, encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import type { BodyFormat } from "../../../server/index.ts";
-import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
 import { seed } from "../../durability/campaign.ts";
 import { lines } from "../running.ts";
+import { pushRequest } from "./loki-schema.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp/otlp-bodies.ts";
 import { jaegerBatch } from "./protocols/jaeger-batch.ts";
 

@@ -3,10 +3,10 @@
 import { gzipSync } from "node:zlib";
 import snappy from "snappyjs";
 import type { Random } from "../../../../fixtures/random.ts";
-import { pushRequest } from "../../../../server/ingest/loki/schema.ts";
 import { otlp } from "../../../../server/ingest/otlp/schema.ts";
 import { writeRequest1, writeRequest2 } from "../../../../server/ingest/prometheus/schema.ts";
 import type { Call } from "../../running.ts";
+import { pushRequest } from "../loki-schema.ts";
 
 export interface HostileBody extends Call {
   protocol: string;
