@@ -12,7 +12,7 @@ export const rowStops: readonly RowStop[] = ["end", "unusual row", "staged row",
 /** The same of lines of actions and documents: also an action that is not the known one, or that has no document. */
 export type DocumentStop = RowStop | "action" | "lone action";
 
-/** By their numbers in batch/jsonlines.ts. */
+/** By their numbers in batch/stops.ts. */
 export const documentStops: readonly DocumentStop[] = [...rowStops, "action", "lone action"];
 
 /** What batch/jsonlines.ts exports: the row that was read last, and how many were. */

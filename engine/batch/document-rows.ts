@@ -30,7 +30,7 @@ export interface DocumentForm extends JsonReading {
   idKey: string;
 }
 
-/** Shifts of a field and of the number of its name in the kind of a key; see assembly/batch/jsondocuments.ts. */
+/** Shifts of a field and of the number of its name in the kind of a key; see assembly/documents/documentfields.ts. */
 const fieldShift = 9;
 const nameShift = 4;
 
@@ -39,7 +39,7 @@ export const documentRoomBytes = 8 * 1024;
 /** Bytes of the index and the id of documents that are read here. */
 const documentTextBytesMax = 2 * 1024;
 
-/** What the names of fields say, in the order in which assembly/batch/jsondocuments.ts numbers the fields, from 1. */
+/** What the names of fields say, in the order in which assembly/documents/documentfields.ts numbers the fields, from 1. */
 function toFieldKinds(names: DocumentNames): KeyKinds {
   const { time, message, level, levelNumber, unusual, service, namespace, workloads } = names;
   const fields = [time, message, level, levelNumber, unusual, service, namespace, ...workloads];

@@ -39,7 +39,7 @@ import {
   hasDocumentTime,
   hasId,
   isUnusualObject,
-} from "./jsondocuments.ts";
+} from "../documents/documentfields.ts";
 import {
   beginKeys,
   guessAfter,

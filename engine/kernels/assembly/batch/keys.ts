@@ -12,7 +12,7 @@ export const loggerKey: u8 = 2;
 export const otherSignalKey: u8 = 4;
 /** The policy has more to say of a row that has such a key. */
 export const policyKey: u8 = 8;
-/** Above these bits: the field of a document that has this name, or 0; see jsondocuments.ts. */
+/** Above these bits: the field of a document that has this name, or 0; see documents/documentfields.ts. */
 export const fieldShift: u32 = 4;
 
 /** Keys that say something of a row, and what each says. */

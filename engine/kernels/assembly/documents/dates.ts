@@ -1,7 +1,7 @@
 /** Dates with a time of day, as 2026-01-31T12:00:00.000Z: of the year 1970 or later, UTC where they name no zone. */
-import { colon, comma, minus, point, zero } from "./jsonchars.ts";
-import { digitsEnd, numberAt } from "./jsontext.ts";
-import { setTime } from "./rowtime.ts";
+import { colon, comma, minus, point, zero } from "../batch/jsonchars.ts";
+import { digitsEnd, numberAt } from "../batch/jsontext.ts";
+import { setTime } from "../batch/rowtime.ts";
 
 const plus: u32 = 0x2b;
 const letterT: u32 = 0x74;

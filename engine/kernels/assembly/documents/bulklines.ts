@@ -12,9 +12,9 @@ import {
   rowFrom,
   rowsRead,
   rowTo,
-} from "./jsonlines.ts";
-import { takeRow } from "./jsonrows.ts";
-import { atAction, atEnd, atLoneAction, atRowsMax } from "./stops.ts";
+} from "../batch/jsonlines.ts";
+import { takeRow } from "../batch/jsonrows.ts";
+import { atAction, atEnd, atLoneAction, atRowsMax } from "../batch/stops.ts";
 import { sameBytes } from "../bytes.ts";
 
 /** The known action, and its length; 0 where there is none. */

@@ -3,16 +3,16 @@
  * may have one of several names, of which the first that the document has is taken. All stay attributes but the time and
  * the message. Behind the attributes of its own the document gets its index, its id and its service's name.
  */
-import { quote } from "./jsonchars.ts";
-import { attributesOffset, levelFromOffset, levelToOffset, messageFromOffset, messageToOffset } from "./batchrows.ts";
-import { stagedRowAt } from "./blocks.ts";
-import { addAttribute, removeAttribute } from "./attributes.ts";
-import { readDate } from "./jsondates.ts";
-import { fieldShift, isInside, kindOf } from "./keys.ts";
-import { base } from "./jsonlines.ts";
-import { digitsEnd, exactDigits } from "./jsontext.ts";
-import { setMillis } from "./jsontimes.ts";
-import { timeSeconds } from "./rowtime.ts";
+import { quote } from "../batch/jsonchars.ts";
+import { attributesOffset, levelFromOffset, levelToOffset, messageFromOffset, messageToOffset } from "../batch/batchrows.ts";
+import { stagedRowAt } from "../batch/blocks.ts";
+import { addAttribute, removeAttribute } from "../batch/attributes.ts";
+import { readDate } from "./dates.ts";
+import { fieldShift, isInside, kindOf } from "../batch/keys.ts";
+import { base } from "../batch/jsonlines.ts";
+import { digitsEnd, exactDigits } from "../batch/jsontext.ts";
+import { setMillis } from "../batch/jsontimes.ts";
+import { timeSeconds } from "../batch/rowtime.ts";
 
 /** The fields, by their numbers; the caller gives their names. 0 stands for none. */
 const timeField: u32 = 1;
