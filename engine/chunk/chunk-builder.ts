@@ -2,6 +2,7 @@
 
 import type { AttributeVector } from "../column/encoding.ts";
 import type { SplitMessagesBuilder } from "../template/split-messages.ts";
+import { IdTable } from "../vector/id-table.ts";
 import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 
@@ -9,7 +10,9 @@ import { TextTable, toByteSource } from "../vector/text-table.ts";
  * The column of one attribute so far: the rows that have it, ascending, and the dictionary code of each one's value.
  */
 export class AttributeBuilder {
-  readonly values = new TextTable();
+  readonly #texts = new TextTable();
+  /** The values in place of texts, where all of them came as ids of one width. */
+  #ids: IdTable | undefined;
   /** Number of rows that have it; the arrays below are longer. */
   count = 0;
   rows = new Uint32Array(8);
@@ -21,14 +24,35 @@ export class AttributeBuilder {
 
   /** Removes all rows and values, and keeps the allocated memory. */
   clear(): void {
-    this.values.clear();
+    this.#texts.clear();
+    this.#ids = undefined;
     this.count = 0;
     this.sharedSet = 0;
   }
 
   /** Bytes of allocated memory. */
   get byteLength(): number {
-    return this.values.byteLength + this.rows.byteLength * 2;
+    return this.#texts.byteLength + (this.#ids?.byteLength ?? 0) + this.rows.byteLength * 2;
+  }
+
+  /** The values as texts. Ids become texts with the same codes. */
+  get values(): TextTable {
+    if (this.#ids !== undefined) this.#moveIds(this.#ids);
+    return this.#texts;
+  }
+
+  /** The values as ids of this width, to which more are added; undefined where some have another form. */
+  idsOf(width: number): IdTable | undefined {
+    if (this.#texts.size === 0 && IdTable.canHold(width)) this.#ids ??= new IdTable(width);
+    return this.#ids?.width === width ? this.#ids : undefined;
+  }
+
+  /** What an `AttributeVector` says of the values. */
+  finishValues(): Omit<AttributeVector, "codes"> {
+    const ids = this.#ids;
+    return ids === undefined
+      ? { values: this.#texts.texts(), hashes: this.#texts.hashes() }
+      : { values: ids.texts(), ids: ids.packed() };
   }
 
   /**
@@ -49,6 +73,14 @@ export class AttributeBuilder {
   pushText(row: number, text: string): void {
     const source = toByteSource(Buffer.from(text, "utf8"));
     this.push(row, this.values.intern(source, 0, source.bytes.length));
+  }
+
+  #moveIds(ids: IdTable): void {
+    const { offsets, bytes } = ids.texts();
+    const source = toByteSource(bytes);
+    this.#ids = undefined;
+    for (let code = 0; code < ids.size; code++)
+      this.#texts.intern(source, offsets[code]!, offsets[code + 1]!);
   }
 
   /** Makes room for more rows. */
@@ -217,7 +249,7 @@ export function toDenseAttribute(
   // Every row has one value, in order of rows.
   if (attribute.count === rows && positions === undefined) codes.set(attribute.codes.subarray(0, rows));
   else scatterCodes(attribute, codes, positions);
-  return { values: attribute.values.texts(), hashes: attribute.values.hashes(), codes };
+  return { ...attribute.finishValues(), codes };
 }
 
 function scatterCodes(

@@ -79,7 +79,7 @@ function appendAttribute(attribute: AttributeBuilder, column: Column, base: numb
       appendTexts(attribute, column.text, column.valid, base);
       break;
     case "hex":
-      appendTexts(attribute, toHexText(column), column.valid, base);
+      appendIds(attribute, column, base);
       break;
     case "constant":
       appendConstant(attribute, column, base);
@@ -143,6 +143,20 @@ function appendTexts(
     if (!isValid(valid, row)) continue;
     attribute.push(base + row, attribute.values.intern(source, offsets[row]!, offsets[row + 1]!));
   }
+}
+
+function appendIds(attribute: AttributeBuilder, column: ColumnOf<"hex">, base: number): void {
+  const { rows, width, bytes, valid } = column;
+  const ids = attribute.idsOf(width);
+  if (ids === undefined) {
+    appendTexts(attribute, toHexText(column), valid, base);
+    return;
+  }
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+  const wordsEach = width >> 2;
+  attribute.reserve(rows);
+  for (let row = 0; row < rows; row++)
+    if (isValid(valid, row)) attribute.push(base + row, ids.intern(words, row * wordsEach));
 }
 
 function toHexText({ rows, width, bytes }: ColumnOf<"hex">): TextVector {

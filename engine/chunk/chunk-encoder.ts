@@ -16,6 +16,7 @@ import {
   sliceSplit,
   toTexts,
 } from "../template/split-messages.ts";
+import { gatherIds } from "../vector/id-table.ts";
 import { buildMembershipFilter, hashTexts } from "../vector/membership-filter.ts";
 import { canBeginDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { gatherText, type TextVector, textAt, textCount, toTextVector } from "../vector/text.ts";
@@ -297,7 +298,7 @@ function sliceText(text: TextVector, from: number, to: number): TextVector {
 /** Rows [from, to) of an attribute, with only the values that occur in them. */
 function sliceAttribute(vector: AttributeVector, from: number, to: number): AttributeVector {
   if (from === 0 && to === vector.codes.length) return vector;
-  const { hashes } = vector;
+  const { hashes, ids } = vector;
   const valueCount = textCount(vector.values);
   const codeOf = new Int32Array(valueCount).fill(-1);
   const used = new Uint32Array(Math.min(valueCount, to - from));
@@ -316,6 +317,7 @@ function sliceAttribute(vector: AttributeVector, from: number, to: number): Attr
   return {
     values: gatherText(vector.values, usedCodes),
     ...(hashes === undefined ? {} : { hashes: usedCodes.map((code) => hashes[code]!) }),
+    ...(ids === undefined ? {} : { ids: gatherIds(ids, usedCodes) }),
     codes,
   };
 }

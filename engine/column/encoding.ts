@@ -22,6 +22,7 @@ import {
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
+import { gatherIds, type PackedIds } from "../vector/id-table.ts";
 import { parseIntegerBytes, parseRoundTripBytes } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
@@ -49,6 +50,8 @@ export interface AttributeVector {
   values: TextVector;
   /** The MurmurHash3 (`hashBytes`) of each value, where it is known already. */
   hashes?: Uint32Array;
+  /** The values as bytes, where they are known to be lower-case hexadecimal digits of one width. */
+  ids?: PackedIds;
   /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }
@@ -279,7 +282,16 @@ function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
 }
 
 /** Returns undefined where the values are not lower-case hexadecimal, all of the same even length. */
-function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
+function encodeHex({ values, ids, codes }: AttributeVector): EncodedColumn | undefined {
+  const packed = ids ?? packHex(values);
+  if (packed === undefined) return undefined;
+  const { width, bytes } = areRowNumbers(codes) ? packed : gatherIds(packed, codes);
+  const validity = makeValidity(codes);
+  return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, bytes]));
+}
+
+/** The bytes of texts of lower-case hexadecimal digits; undefined where some text is none, or of another length. */
+function packHex(values: TextVector): PackedIds | undefined {
   const { offsets, bytes } = values;
   const digits = offsets[1]! - offsets[0]!;
   const width = digits / 2;
@@ -293,25 +305,13 @@ function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefine
     if ((high | low) > 15) return undefined;
     packed[i] = (high << 4) | low;
   }
-  const ids = areRowNumbers(codes) ? packed : gatherIds(packed, width, codes);
-  const validity = makeValidity(codes);
-  return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, ids]));
+  return { width, bytes: packed };
 }
 
 /** Returns whether row i has value i, as in a column where no value repeats and no row lacks one. */
 function areRowNumbers(codes: Int32Array): boolean {
   for (let row = 0; row < codes.length; row++) if (codes[row] !== row) return false;
   return true;
-}
-
-/** The id of each row; zeros for rows without one. */
-function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8Array {
-  const ids = new Uint8Array(codes.length * width);
-  for (let row = 0, target = 0; row < codes.length; row++, target += width) {
-    const from = codes[row]! * width;
-    if (from >= 0) for (let i = 0; i < width; i++) ids[target + i] = packed[from + i]!;
-  }
-  return ids;
 }
 
 /** Returns undefined where some value is not written as JavaScript prints its number. */

@@ -25,7 +25,7 @@ interface Row {
   attributes: Record<string, string>;
 }
 
-function encode(rows: readonly Row[], sealed: boolean): ChunkSource[] {
+function encode(rows: readonly Row[], sealed: boolean): EncodedChunk[] {
   const builder = createChunkBuilder();
   for (const [row, { timeNs, arrival, level, message, attributes }] of rows.entries()) {
     builder.timeNs.push(timeNs);
@@ -36,7 +36,7 @@ function encode(rows: readonly Row[], sealed: boolean): ChunkSource[] {
       getAttributeBuilder(builder, key).pushText(row, value);
   }
   builder.rows = rows.length;
-  return encodeChunks(builder, { sealed }).map(open);
+  return encodeChunks(builder, { sealed });
 }
 
 function open(chunk: EncodedChunk): ChunkSource {
@@ -58,8 +58,8 @@ function toPlain(chunks: readonly EncodedChunk[]) {
 
 /** Merges runs of rows as sealed chunks and, for comparison, as parts, whose messages are texts that have to be split. */
 function check(runs: readonly (readonly Row[])[]): { isSplit: boolean } {
-  const sealed = runs.flatMap((rows) => encode(rows, true));
-  const parts = runs.flatMap((rows) => encode(rows, false));
+  const sealed = runs.flatMap((rows) => encode(rows, true).map(open));
+  const parts = runs.flatMap((rows) => encode(rows, false).map(open));
   expect(parts.length).toBe(sealed.length);
   const merged = compact("logs", sealed, { sealed: true });
   expect(toPlain(merged)).toEqual(toPlain(compact("logs", parts, { sealed: true })));
@@ -125,6 +125,42 @@ test("of random rows, in runs of any length", () => {
     if (check(runs).isSplit) split++;
   }
   expect(split).toBeGreaterThan(5);
+});
+
+test("of ids of one width or of several, that repeat or not, beside texts or not", () => {
+  const random = new Random(seed + 2);
+  const drawIds = [
+    () => random.hex(16),
+    () => random.hex(32),
+    () => random.hex(10),
+    () => random.hex(random.below(2) === 0 ? 16 : 32),
+    () => (random.below(20) === 0 ? "none" : random.hex(16)),
+    () => random.hex(16).toUpperCase(),
+    () => `${random.below(90) + 10}`.repeat(8),
+  ];
+  let hex = 0;
+  for (let round = 0; round < 60; round++) {
+    const drawId = drawIds[round % drawIds.length]!;
+    const known: string[] = [];
+    const repeats = random.below(3);
+    let arrival = 0;
+    const runs = Array.from({ length: 1 + random.below(5) }, () =>
+      Array.from({ length: 1 + random.below(300) }, (): Row => {
+        const id =
+          random.below(4) < repeats && known.length > 0 ? known[random.below(known.length)]! : drawId();
+        known.push(id);
+        const attributes: Record<string, string> = random.below(10) === 0 ? {} : { id };
+        const message = toBytes(`paid by ${id}`);
+        return { timeNs: random.below(1_000) * 1e6, arrival: arrival++, level: "info", message, attributes };
+      }).sort((a, b) => a.timeNs - b.timeNs || a.arrival - b.arrival),
+    );
+    // Values are numbered in the order of rows: within a part that of time.
+    const parts = runs.flatMap((rows) => encode(rows, false).map(open));
+    const merged = compact("logs", parts, { sealed: true });
+    hex += merged.filter(({ header }) => header.columns.some(({ encoding }) => encoding === "hex")).length;
+    expect(toPlain(merged)).toEqual(toPlain(encode(runs.flat(), true)));
+  }
+  expect(hex).toBeGreaterThan(10);
 });
 
 test("of chunks whose messages are long, so that the merged rows need several chunks", () => {
