@@ -1,6 +1,7 @@
 /** The chunk builder: collects rows into growing columns, and helpers that put the columns in order of time. */
 
 import type { AttributeVector } from "../column/encoding.ts";
+import { float64Of } from "../files/column-payload.ts";
 import type { SplitMessagesBuilder } from "../template/split-messages.ts";
 import { IdTable } from "../vector/id-table.ts";
 import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
@@ -11,8 +12,9 @@ import { TextTable, toByteSource } from "../vector/text-table.ts";
  */
 export class AttributeBuilder {
   readonly #texts = new TextTable();
-  /** The values in place of texts, where all of them came as ids of one width. */
-  #ids: IdTable | undefined;
+  /** The values in place of texts, where all of them came as ids of one width or as numbers. */
+  #packed: IdTable | undefined;
+  #areNumbers = false;
   /** Number of rows that have it; the arrays below are longer. */
   count = 0;
   rows = new Uint32Array(8);
@@ -25,34 +27,60 @@ export class AttributeBuilder {
   /** Removes all rows and values, and keeps the allocated memory. */
   clear(): void {
     this.#texts.clear();
-    this.#ids = undefined;
+    this.#packed = undefined;
     this.count = 0;
     this.sharedSet = 0;
   }
 
   /** Bytes of allocated memory. */
   get byteLength(): number {
-    return this.#texts.byteLength + (this.#ids?.byteLength ?? 0) + this.rows.byteLength * 2;
+    return this.#texts.byteLength + (this.#packed?.byteLength ?? 0) + this.rows.byteLength * 2;
   }
 
-  /** The values as texts. Ids become texts with the same codes. */
+  /** The values as texts. Ids and numbers become texts with the same codes. */
   get values(): TextTable {
-    if (this.#ids !== undefined) this.#moveIds(this.#ids);
+    if (this.#packed !== undefined) {
+      const { offsets, bytes } = this.#packedTexts(this.#packed);
+      const source = toByteSource(bytes);
+      for (let code = 0; code < this.#packed.size; code++)
+        this.#texts.intern(source, offsets[code]!, offsets[code + 1]!);
+      this.#packed = undefined;
+    }
     return this.#texts;
   }
 
   /** The values as ids of this width, to which more are added; undefined where some have another form. */
   idsOf(width: number): IdTable | undefined {
-    if (this.#texts.size === 0 && IdTable.canHold(width)) this.#ids ??= new IdTable(width);
-    return this.#ids?.width === width ? this.#ids : undefined;
+    return this.#packedOf(width, false);
+  }
+
+  /** The values as the bytes of 64-bit floats, to which more are added; undefined where some have another form. */
+  numbers(): IdTable | undefined {
+    return this.#packedOf(Float64Array.BYTES_PER_ELEMENT, true);
   }
 
   /** What an `AttributeVector` says of the values. */
   finishValues(): Omit<AttributeVector, "codes"> {
-    const ids = this.#ids;
-    return ids === undefined
-      ? { values: this.#texts.texts(), hashes: this.#texts.hashes() }
-      : { values: ids.texts(), ids: ids.packed() };
+    if (this.#packed === undefined) return { values: this.#texts.texts(), hashes: this.#texts.hashes() };
+    const values = this.#packedTexts(this.#packed);
+    const ids = this.#packed.packed();
+    return this.#areNumbers ? { values, numbers: float64Of(ids.bytes) } : { values, ids };
+  }
+
+  #packedOf(width: number, areNumbers: boolean): IdTable | undefined {
+    if (this.#packed === undefined && this.#texts.size === 0 && IdTable.canHold(width)) {
+      this.#packed = new IdTable(width);
+      this.#packed.reserve(this.rows.length);
+      this.#areNumbers = areNumbers;
+    }
+    return this.#packed?.width === width && this.#areNumbers === areNumbers ? this.#packed : undefined;
+  }
+
+  #packedTexts(table: IdTable): TextVector {
+    if (!this.#areNumbers) return table.texts();
+    const texts = new TextBuilder();
+    for (const number of float64Of(table.packed().bytes)) texts.pushNumber(number);
+    return texts.finish();
   }
 
   /**
@@ -73,14 +101,6 @@ export class AttributeBuilder {
   pushText(row: number, text: string): void {
     const source = toByteSource(Buffer.from(text, "utf8"));
     this.push(row, this.values.intern(source, 0, source.bytes.length));
-  }
-
-  #moveIds(ids: IdTable): void {
-    const { offsets, bytes } = ids.texts();
-    const source = toByteSource(bytes);
-    this.#ids = undefined;
-    for (let code = 0; code < ids.size; code++)
-      this.#texts.intern(source, offsets[code]!, offsets[code + 1]!);
   }
 
   /** Makes room for more rows. */

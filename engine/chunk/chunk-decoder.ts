@@ -3,10 +3,12 @@
 import { type Column, type ColumnOf, columnText, isValid } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { Failure } from "../failure.ts";
+import { bytesOf } from "../files/column-payload.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import { SplitMessagesBuilder } from "../template/split-messages.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
+import type { IdTable } from "../vector/id-table.ts";
 import { TextBuilder, type TextVector, textCount, toPlainBytes } from "../vector/text.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import {
@@ -100,9 +102,14 @@ function appendConstant(attribute: AttributeBuilder, column: ColumnOf<"constant"
   for (let row = 0; row < rows; row++) if (isValid(valid, row)) attribute.push(base + row, code);
 }
 
-/** Numbers become the texts that `columnText` prints. */
+/** The texts of numbers are those that `columnText` prints. */
 function appendNumbers(attribute: AttributeBuilder, column: ColumnOf<"number">, base: number): void {
   const { rows, values, valid } = column;
+  const numbers = attribute.numbers();
+  if (numbers !== undefined) {
+    appendPacked(attribute, numbers, bytesOf(values), valid, base);
+    return;
+  }
   const texts = new TextBuilder();
   for (let row = 0; row < rows; row++) {
     if (isValid(valid, row)) texts.pushNumber(values[row]!);
@@ -146,17 +153,26 @@ function appendTexts(
 }
 
 function appendIds(attribute: AttributeBuilder, column: ColumnOf<"hex">, base: number): void {
-  const { rows, width, bytes, valid } = column;
+  const { width, bytes, valid } = column;
   const ids = attribute.idsOf(width);
-  if (ids === undefined) {
-    appendTexts(attribute, toHexText(column), valid, base);
-    return;
-  }
-  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
-  const wordsEach = width >> 2;
+  if (ids === undefined) appendTexts(attribute, toHexText(column), valid, base);
+  else appendPacked(attribute, ids, bytes, valid, base);
+}
+
+/** Adds values that lie one after the other, each as wide as those of the table. */
+function appendPacked(
+  attribute: AttributeBuilder,
+  table: IdTable,
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  valid: Bitmap | null,
+  base: number,
+): void {
+  const words = new Uint32Array(buffer, byteOffset, byteLength >> 2);
+  const wordsEach = table.width >> 2;
+  const rows = words.length / wordsEach;
   attribute.reserve(rows);
   for (let row = 0; row < rows; row++)
-    if (isValid(valid, row)) attribute.push(base + row, ids.intern(words, row * wordsEach));
+    if (isValid(valid, row)) attribute.push(base + row, table.intern(words, row * wordsEach));
 }
 
 function toHexText({ rows, width, bytes }: ColumnOf<"hex">): TextVector {

@@ -298,7 +298,7 @@ function sliceText(text: TextVector, from: number, to: number): TextVector {
 /** Rows [from, to) of an attribute, with only the values that occur in them. */
 function sliceAttribute(vector: AttributeVector, from: number, to: number): AttributeVector {
   if (from === 0 && to === vector.codes.length) return vector;
-  const { hashes, ids } = vector;
+  const { hashes, ids, numbers } = vector;
   const valueCount = textCount(vector.values);
   const codeOf = new Int32Array(valueCount).fill(-1);
   const used = new Uint32Array(Math.min(valueCount, to - from));
@@ -318,6 +318,7 @@ function sliceAttribute(vector: AttributeVector, from: number, to: number): Attr
     values: gatherText(vector.values, usedCodes),
     ...(hashes === undefined ? {} : { hashes: usedCodes.map((code) => hashes[code]!) }),
     ...(ids === undefined ? {} : { ids: gatherIds(ids, usedCodes) }),
+    ...(numbers === undefined ? {} : { numbers: Float64Array.from(usedCodes, (code) => numbers[code]!) }),
     codes,
   };
 }

@@ -52,6 +52,8 @@ export interface AttributeVector {
   hashes?: Uint32Array;
   /** The values as bytes, where they are known to be lower-case hexadecimal digits of one width. */
   ids?: PackedIds;
+  /** The values as numbers, where each text is known to be what JavaScript prints for its number. */
+  numbers?: Float64Array;
   /** For each row the index of its value, or -1 where the row lacks the attribute. */
   codes: Int32Array;
 }
@@ -315,8 +317,8 @@ function areRowNumbers(codes: Int32Array): boolean {
 }
 
 /** Returns undefined where some value is not written as JavaScript prints its number. */
-function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
-  const numbers = parseNumbers(values);
+function encodeNumber({ values, codes, ...known }: AttributeVector): EncodedColumn | undefined {
+  const numbers = known.numbers ?? parseNumbers(values);
   if (numbers === undefined) return undefined;
   const validity = makeValidity(codes);
   const rows = new Float64Array(codes.length);

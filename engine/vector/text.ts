@@ -113,11 +113,18 @@ export class TextBuilder {
     for (let bound = 10; value >= bound; bound *= 10) digits++;
     this.#reserve(digits);
     this.#byteLength += digits;
-    let quotient = value;
-    for (let at = this.#byteLength - 1, remaining = digits; remaining > 0; at--, remaining--) {
-      const tenth = Math.floor(quotient / 10);
-      this.#bytes[at] = 48 + quotient - tenth * 10;
-      quotient = tenth;
+    let at = this.#byteLength;
+    let rest = value;
+    for (; rest > 0x7fffffff; digits--) {
+      const tenth = Math.floor(rest / 10);
+      this.#bytes[--at] = 48 + rest - tenth * 10;
+      rest = tenth;
+    }
+    // Dividing an integer of 32 bits takes a fraction of the time.
+    for (let integer = rest | 0; digits > 0; digits--) {
+      const tenth = (integer / 10) | 0;
+      this.#bytes[--at] = 48 + integer - tenth * 10;
+      integer = tenth;
     }
     this.#endRow();
   }

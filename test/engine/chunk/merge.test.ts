@@ -127,7 +127,7 @@ test("of random rows, in runs of any length", () => {
   expect(split).toBeGreaterThan(5);
 });
 
-test("of ids of one width or of several, that repeat or not, beside texts or not", () => {
+test("of ids of one width or of several, and numbers, that repeat or not, beside texts or not", () => {
   const random = new Random(seed + 2);
   const drawIds = [
     () => random.hex(16),
@@ -137,9 +137,13 @@ test("of ids of one width or of several, that repeat or not, beside texts or not
     () => (random.below(20) === 0 ? "none" : random.hex(16)),
     () => random.hex(16).toUpperCase(),
     () => `${random.below(90) + 10}`.repeat(8),
+    () => String(random.below(10 ** (1 + random.below(15)))),
+    () => String(random.below(1e6) / 2 ** random.below(20) - 100),
+    () => (random.below(20) === 0 ? random.hex(16) : String(random.below(1e9))),
+    () => String(2 ** 53 - random.below(3) * 2 ** random.below(52)),
   ];
-  let hex = 0;
-  for (let round = 0; round < 60; round++) {
+  const encodings = new Map<string, number>();
+  for (let round = 0; round < 110; round++) {
     const drawId = drawIds[round % drawIds.length]!;
     const known: string[] = [];
     const repeats = random.below(3);
@@ -157,10 +161,12 @@ test("of ids of one width or of several, that repeat or not, beside texts or not
     // Values are numbered in the order of rows: within a part that of time.
     const parts = runs.flatMap((rows) => encode(rows, false).map(open));
     const merged = compact("logs", parts, { sealed: true });
-    hex += merged.filter(({ header }) => header.columns.some(({ encoding }) => encoding === "hex")).length;
+    for (const { encoding, key } of merged.flatMap(({ header }) => header.columns))
+      if (key === "id") encodings.set(encoding, (encodings.get(encoding) ?? 0) + 1);
     expect(toPlain(merged)).toEqual(toPlain(encode(runs.flat(), true)));
   }
-  expect(hex).toBeGreaterThan(10);
+  for (const encoding of ["hex", "integer", "float", "text", "dictionary"])
+    expect(encodings.get(encoding), encoding).toBeGreaterThan(2);
 });
 
 test("of chunks whose messages are long, so that the merged rows need several chunks", () => {
