@@ -12,8 +12,9 @@ const batchMs = 120;
 export const liveRows = signal<readonly FoundLog[]>([]);
 /** Rows that arrived while the list stands still. */
 export const heldRows = signal(0);
-/** Undefined while rows can arrive, else what is wrong. */
-export const liveProblem = signal<string | undefined>(undefined);
+const connecting = "Connecting…";
+/** Undefined while rows can arrive, else why they cannot. */
+export const liveProblem = signal<string | undefined>(connecting);
 /** Rows that the query found since the tail began, those that came too fast included. */
 export const liveCount = signal(0);
 
@@ -29,7 +30,7 @@ export class LiveTail {
     liveRows.value = [];
     liveCount.value = 0;
     heldRows.value = 0;
-    liveProblem.value = "Connecting…";
+    liveProblem.value = connecting;
     this.#source = new EventSource(`/api/v1/query/tail?query=${encodeURIComponent(query)}`);
     this.#source.addEventListener("ready", () => {
       liveProblem.value = undefined;
@@ -57,6 +58,8 @@ export class LiveTail {
 
   close(): void {
     this.#source.close();
+    // Whoever shows the next tail does so before it begins.
+    liveProblem.value = connecting;
     clearInterval(this.#timer);
   }
 
@@ -75,8 +78,8 @@ export class LiveTail {
 
   #end({ reason, message }: { reason: string; message: string }): void {
     // The browser connects again by itself, which is right where the server stops or rights have changed.
-    liveProblem.value = message;
     if (reason === "failed") this.close();
+    liveProblem.value = message;
   }
 
   #show(): void {
