@@ -26,7 +26,7 @@ const batchBytes = 2 * 1024 * 1024;
  * Target size of a batch of samples that are stored without a server: a batch stores the labels of a series once, so that
  * of a large one more samples share them.
  */
-const directSampleBatchBytes = 8 * 1024 * 1024;
+const directSampleBatchBytes = 12 * 1024 * 1024;
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
