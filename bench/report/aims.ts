@@ -1,6 +1,13 @@
 import { type QuestionKind, questionKinds, questionShapes } from "../datasets/question.ts";
-import { figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
+import { coldMsOf, figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
 import type { Report, SetFigure } from "./report.ts";
+
+/** A first question takes at most 1.5 times what the best peer needs for its first. */
+export const coldAim = 2 / 3;
+/** The speed of loading a set, in times that of the fastest peer; where nothing is said, 1. */
+const loadAims: Readonly<Record<string, number>> = { spans: 0.5, gauges: 0.5, counters: 0.5 };
+/** Loading over HTTP takes at most so many times as long as loading directly. */
+const httpTimesMax = 1.2;
 
 /** Returns a sentence for every row of the tables that misses its aim. Rows without a peer have none. */
 export function listMissedAims(report: Report): string[] {
@@ -52,16 +59,37 @@ function checkQueries({ name, systems }: SetFigure): string[] {
     const own = figureOf(systems, "svc")?.queries.find((one) => one.kind === kind);
     if (own?.failure !== undefined) return [`${name}: ${query}: fails: ${own.failure}`];
     const times = ratioToBestPeer(systems, (figure) => warmMsOf(figure, kind));
-    if (times === undefined || times >= aim) return [];
-    return [`${name}: ${query}: ${times.toFixed(2)} × the best peer, at least ${aim} ×`];
+    const coldTimes = ratioToBestPeer(systems, (figure) => coldMsOf(figure, kind));
+    return [
+      ...(times === undefined || times >= aim
+        ? []
+        : [`${name}: ${query}: ${times.toFixed(2)} × the best peer, at least ${aim} ×`]),
+      ...(coldTimes === undefined || coldTimes >= coldAim
+        ? []
+        : [
+            `${name}: ${query}, cold: ${coldTimes.toFixed(2)} × the best peer, at least ${coldAim.toFixed(2)} ×`,
+          ]),
+    ];
   };
   return questionKinds.flatMap(miss);
 }
 
 function checkLoad({ name, systems }: SetFigure): string[] {
   const times = ratioToBestPeer(systems, ({ load }) => load.loadSeconds);
-  if (times === undefined || times >= 1) return [];
-  return [`${name}: load: ${times.toFixed(2)} × the speed of the fastest peer, at least as fast`];
+  if (times === undefined) return [];
+  const aim = loadAims[name] ?? 1;
+  const { httpSeconds, loadSeconds } = figureOf(systems, "svc")!.load;
+  const httpTimes = (httpSeconds ?? 0) / loadSeconds;
+  return [
+    ...(times >= aim
+      ? []
+      : [`${name}: load: ${times.toFixed(2)} × the speed of the fastest peer, at least ${aim} ×`]),
+    ...(httpTimes <= httpTimesMax
+      ? []
+      : [
+          `${name}: load over HTTP: ${httpTimes.toFixed(2)} × as long as directly, at most ${httpTimesMax} ×`,
+        ]),
+  ];
 }
 
 /**

@@ -27,6 +27,12 @@ export function warmMsOf(figure: SystemFigure, kind: QuestionKind): number | und
   return query === undefined || query.failure !== undefined ? undefined : query.warmMs.median;
 }
 
+/** The cold median in milliseconds; undefined where the system was not asked. */
+export function coldMsOf(figure: SystemFigure, kind: QuestionKind): number | undefined {
+  const ms = figure.queries.find((one) => one.kind === kind)?.coldMs;
+  return ms === undefined || ms.runs === 0 ? undefined : ms.median;
+}
+
 /** The best peer's value over svc's, above 1 where svc is better. Undefined where one of them is missing. */
 export function ratioToBestPeer(
   systems: readonly SystemFigure[],

@@ -17,7 +17,8 @@ import {
   makeRightColumns,
   type TableColumn,
 } from "../terminal/table.ts";
-import { figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
+import { coldAim } from "./aims.ts";
+import { coldMsOf, figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
 import { formatConcurrency, formatIngest, formatKernels, formatMixed } from "./server-tables.ts";
 
 /** All figures of one run, as they are written as JSON. */
@@ -140,13 +141,10 @@ function formatColdTable(set: SetFigure): string {
   const systems = set.systems.filter(({ system }) => system !== "ripgrep");
   const columns: TableColumn[] = [
     { title: "cold, median ms", align: "left" },
-    ...makeRightColumns([...systems.map(({ system }) => titles[system]), "× best peer"]),
+    ...makeRightColumns([...systems.map(({ system }) => titles[system]), "× best peer", "aim"]),
   ];
   const rows = kindsOf(set).map((kind) => {
-    const cold = (figure: SystemFigure): number | undefined => {
-      const ms = queryOf(figure, kind)?.coldMs;
-      return ms === undefined || ms.runs === 0 ? undefined : ms.median;
-    };
+    const cold = (figure: SystemFigure) => coldMsOf(figure, kind);
     const times = ratioToBestPeer(systems, cold);
     return [
       questionShapes[kind].name,
@@ -155,6 +153,7 @@ function formatColdTable(set: SetFigure): string {
         return ms === undefined ? absent : formatMs(ms);
       }),
       times === undefined ? absent : formatRatio(times),
+      formatRatio(coldAim),
     ];
   });
   return formatTable(columns, rows);
