@@ -65,6 +65,9 @@ export interface QuestionShape {
   bucketSeconds?: number;
 }
 
+/** The same for the first question of a process, of any kind: at most 1.5 times what the best peer needs for its first. */
+export const coldAim = 2 / 3;
+
 export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
   absent: { name: "count a word that occurs nowhere", needles: "absent", aim: 10 },
   rare: { name: "count a rare word", needles: "rare", aim: 10 },

@@ -1,9 +1,7 @@
-import { type QuestionKind, questionKinds, questionShapes } from "../datasets/question.ts";
+import { coldAim, type QuestionKind, questionKinds, questionShapes } from "../datasets/question.ts";
 import { coldMsOf, figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
 import type { Report, SetFigure } from "./report.ts";
 
-/** A first question takes at most 1.5 times what the best peer needs for its first. */
-export const coldAim = 2 / 3;
 /** The speed of loading a set, in times that of the fastest peer; where nothing is said, 1. */
 const loadAims: Readonly<Record<string, number>> = { spans: 0.5, gauges: 0.5, counters: 0.5 };
 /** Loading over HTTP takes at most so many times as long as loading directly. */

@@ -1,6 +1,6 @@
 /** The figures of one run, and the tables that show them. */
 import type { BenchDataset } from "../datasets/dataset.ts";
-import { type QuestionKind, questionKinds, questionShapes } from "../datasets/question.ts";
+import { coldAim, type QuestionKind, questionKinds, questionShapes } from "../datasets/question.ts";
 import type { KernelFigure } from "../kernels/figure.ts";
 import type { ConcurrencyFigure } from "../load-tests/concurrency.ts";
 import type { IngestFigure } from "../load-tests/ingest.ts";
@@ -17,7 +17,6 @@ import {
   makeRightColumns,
   type TableColumn,
 } from "../terminal/table.ts";
-import { coldAim } from "./aims.ts";
 import { coldMsOf, figureOf, ratioToBestPeer, warmMsOf } from "./ratio.ts";
 import { formatConcurrency, formatIngest, formatKernels, formatMixed } from "./server-tables.ts";
 
