@@ -68,12 +68,11 @@ async function askAboutLogs(store: WarmUpStore, range: WarmUpRange, limits: Quer
 
 /** Counts and groups of rows. Texts are those of a row that was found, and some that hardly any row has. */
 function listLogSeries({ message, attributes }: FoundLog): string[] {
-  const word = JSON.stringify(/[A-Za-z]{4,}/.exec(message)?.[0] ?? "warming");
+  const word = wordOf(message);
   const number = JSON.stringify(/[0-9]{4,}/.exec(message)?.[0] ?? "7301954862");
   const attribute = Object.keys(attributes).find(isPlainName) ?? "service.name";
   const texts = ['"zqxjkvbw"', word, number, '"7301954862"', '"4b7d5a52-9d0c-4f0f-8f0e-27a4bb0b5f31"'];
   const filters = [...texts.map((text) => `|= ${text}`), `|= i${word}`, '|~ "[a-z]+ing [a-z]+"'];
-  const share = 'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)';
   return [
     ...filters.map((filter) => `count(logs ${filter})`),
     "count(logs) by (service.name)",
@@ -81,16 +80,20 @@ function listLogSeries({ message, attributes }: FoundLog): string[] {
     `count(logs{service.name="none"}) by (log_level)`,
     `topk(10, count(logs) by (${attribute}))`,
     "sum(count_over_time(logs[5m])) by (service.name)",
-    share,
+    'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)',
   ];
 }
 
 function listLogSearches({ message, attributes }: FoundLog): string[] {
-  const word = JSON.stringify(/[A-Za-z]{4,}/.exec(message)?.[0] ?? "warming");
   const fields = ["service.name", "trace_id"].map(
     (key) => `logs{${key}=${JSON.stringify(attributes[key] ?? "none")}}`,
   );
-  return [`logs |= ${word}`, ...fields];
+  return [`logs |= ${wordOf(message)}`, ...fields];
+}
+
+/** A word of a message, quoted. */
+function wordOf(message: string): string {
+  return JSON.stringify(/[A-Za-z]{4,}/.exec(message)?.[0] ?? "warming");
 }
 
 type FoundLog = Pick<LogRow, "message" | "attributes">;

@@ -1,9 +1,8 @@
 /** One process of `bench/scale.ts`: it opens a store, asks one question cold or all of them warm, and measures that. */
-import { pathToFileURL } from "node:url";
 import type { Store } from "../../engine/index.ts";
 import { spreadOf } from "../measure/spread.ts";
 import { projectRoot } from "../paths.ts";
-import { prepareFace } from "../server/program.ts";
+import { importLayers } from "../server/program.ts";
 import type { ScaleQuestion } from "./question-set.ts";
 
 export interface ScaleOrder {
@@ -32,15 +31,11 @@ const timedMs = 10_000;
 /** The slowest question reads every message of the store. */
 const limits = { deadlineMs: 600_000 };
 
-const importFace = async (layer: string): Promise<unknown> =>
-  import(pathToFileURL(await prepareFace(projectRoot, layer)).href);
-const { openStore } = (await importFace("engine")) as typeof import("../../engine/index.ts");
-const { queryFields, queryPatterns, queryTimeseries, searchLogs, warmUp } = (await importFace(
-  "query",
-)) as typeof import("../../query/index.ts");
+const { engine, query } = await importLayers(projectRoot);
+const { queryFields, queryPatterns, queryTimeseries, searchLogs, warmUp } = query;
 const order = JSON.parse(process.argv[2]!) as ScaleOrder;
 const begunMs = performance.now();
-const store = await openStore({ dir: order.dir, threads: 2 });
+const store = await engine.openStore({ dir: order.dir, threads: 2 });
 const openMs = performance.now() - begunMs;
 await warmUp(store);
 const askMs: number[] = [];

@@ -6,6 +6,9 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
+export type Engine = typeof import("../../engine/index.ts");
+export type Query = typeof import("../../query/index.ts");
+
 /** The file to run of the working copy at `root`. Its bundle is made, where the revision has one and it is not up to date. */
 export async function prepareProgram(root: string): Promise<string> {
   const build = join(root, "server/build-bundle.js");
@@ -14,16 +17,24 @@ export async function prepareProgram(root: string): Promise<string> {
   return join(root, "server/svc.js");
 }
 
-/** The file with the public face of a layer: in the bundle, where the revision bundles it. */
-export async function prepareFace(root: string, layer: string): Promise<string> {
-  const source = join(root, layer, "index.ts");
+/** The layers of the working copy at `root`: bundled, where the revision bundles them. */
+export async function importLayers(root: string): Promise<{ engine: Engine; query: Query }> {
+  const bundledMain = await findBundledMain(root);
+  const load = (layer: string): Promise<unknown> => {
+    const bundled = bundledMain && join(dirname(bundledMain), "..", layer, "index.js");
+    const isBundled = bundled !== undefined && existsSync(bundled);
+    return import(pathToFileURL(isBundled ? bundled : join(root, layer, "index.ts")).href);
+  };
+  return { engine: (await load("engine")) as Engine, query: (await load("query")) as Query };
+}
+
+/** Undefined for a revision that makes no bundle. */
+async function findBundledMain(root: string): Promise<string | undefined> {
   const finder = join(root, "server/bundle.js");
-  if (!existsSync(finder)) return source;
+  if (!existsSync(finder)) return undefined;
   await prepareProgram(root);
   const { findBundle } = (await import(pathToFileURL(finder).href)) as {
     findBundle: (root: string) => string | undefined;
   };
-  const bundledMain = findBundle(root);
-  const bundled = bundledMain && join(dirname(bundledMain), "..", layer, "index.js");
-  return bundled !== undefined && existsSync(bundled) ? bundled : source;
+  return findBundle(root);
 }

@@ -2,7 +2,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Store } from "../../engine/index.ts";
 import type { Series } from "../../query/index.ts";
@@ -17,7 +16,7 @@ import {
 } from "../datasets/question.ts";
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import { costBetween, readOwnCost, watchMemoryBytesPeak } from "../measure/process.ts";
-import { prepareFace, prepareProgram } from "../server/program.ts";
+import { importLayers, prepareProgram, type Query } from "../server/program.ts";
 import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
@@ -33,27 +32,17 @@ import {
 import { toSvcql } from "./svcql.ts";
 import type { StoreTarget, System, SystemLoad, SystemResult } from "./system.ts";
 
-type Engine = typeof import("../../engine/index.ts");
-type Query = typeof import("../../query/index.ts");
-
 /** Rows of a request while loading over HTTP. */
 const loadBatchRows = 10_000;
 /** The store counts as idle when its statistics have not changed for so long. */
 const idleMs = 1000;
 const pollMs = 100;
 
-/** The layers of the working copy at `root`, bundled as `npm start` runs them. */
-async function importLibrary(root: string): Promise<{ engine: Engine; query: Query }> {
-  const load = async (layer: string): Promise<unknown> =>
-    import(pathToFileURL(await prepareFace(root, layer)).href);
-  return { engine: (await load("engine")) as Engine, query: (await load("query")) as Query };
-}
-
 const rowKinds: readonly QuestionKind[] = ["newestWord", "newestService", "newest", "trace"];
 
 /** Revisions without `queryTimeseries` answer only questions for rows. */
 export async function listKinds({ root }: StoreTarget): Promise<readonly QuestionKind[]> {
-  const { query } = await importLibrary(root);
+  const { query } = await importLayers(root);
   return "queryTimeseries" in query ? questionKinds : rowKinds;
 }
 
@@ -71,7 +60,7 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
   await rm(httpDir, { recursive: true, force: true });
   const costBefore = isDirect ? await readOwnCost() : null;
   const loaded = isDirect ? await runIngest(target, show) : httpLoad;
-  const { engine } = await importLibrary(root);
+  const { engine } = await importLayers(root);
   const begunSettlingMs = performance.now();
   const store = await engine.openStore({ dir, threads });
   try {
@@ -152,7 +141,7 @@ export async function waitUntilIdle(store: Store): Promise<void> {
 
 /** Opens the store and warms it up, as a server does when it starts. */
 export async function open({ dir, root, threads }: StoreTarget): Promise<System> {
-  const { engine, query } = await importLibrary(root);
+  const { engine, query } = await importLayers(root);
   const store = await engine.openStore({ dir, threads });
   // Older revisions have no warm-up.
   await query.warmUp?.(store);

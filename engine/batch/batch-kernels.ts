@@ -3,7 +3,7 @@
  */
 import type { Global } from "../kernels/webassembly.ts";
 
-/** What reading rows stopped at: the end, a row that the caller has to read or to add, or as many rows as were asked for. */
+/** Why reading stopped: at the end, at a row that the caller has to parse ("unusual") or to admit ("staged"), or after as many rows as were asked for. */
 export type RowStop = "end" | "unusual row" | "staged row" | "rows";
 
 /** By their numbers in batch/stops.ts. */

@@ -39,7 +39,7 @@ export const documentRoomBytes = 8 * 1024;
 /** Bytes of the index and the id of documents that are read here. */
 const documentTextBytesMax = 2 * 1024;
 
-/** What the names of fields say, in the order in which assembly/documents/documentfields.ts numbers the fields, from 1. */
+/** The number of the field that each name stands for; assembly/documents/documentfields.ts has the numbers, from 1. */
 function toFieldKinds(names: DocumentNames): KeyKinds {
   const { time, message, level, levelNumber, unusual, service, namespace, workloads } = names;
   const fields = [time, message, level, levelNumber, unusual, service, namespace, ...workloads];

@@ -26,7 +26,7 @@ import { Failure } from "../failure.ts";
 import { type Changes, CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
 import { DataFile } from "./data-file.ts";
 import { toDiskFullFailure } from "./disk-full.ts";
-import { buildEmptyDataFile, keyBytesMax, type Meta } from "./page.ts";
+import { buildEmptyDataFile, keyBytesMax, type Meta, type ValueLocation } from "./page.ts";
 import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 
 export interface LmdbEnvironment {
@@ -141,16 +141,17 @@ class ReadEnvironment implements LmdbEnvironment {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.file.readConsistently((meta) => {
-      const node = this.file.find(meta, key);
-      return node && this.file.read(node);
-    });
+    return this.#read(key, (value) => this.file.read(value));
   }
 
   view(key: Uint8Array): Uint8Array | undefined {
+    return this.#read(key, (value) => this.file.view(value));
+  }
+
+  #read(key: Uint8Array, read: (value: ValueLocation) => Uint8Array): Uint8Array | undefined {
     return this.file.readConsistently((meta) => {
       const node = this.file.find(meta, key);
-      return node && this.file.view(node);
+      return node && read(node);
     });
   }
 

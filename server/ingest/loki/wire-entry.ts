@@ -16,7 +16,7 @@ export class WireEntry {
   lineTo = 0;
   /** Number of pairs of structured metadata. */
   pairs = 0;
-  /** From and to of the i-th pair's name, and from and to of its value, begin at 4 * i. */
+  /** Four numbers for each pair: where its name begins and ends, and where its value begins and ends. */
   readonly ranges: number[] = [];
   readonly #scanner: PushScanner;
   #seconds = 0;

@@ -3,7 +3,7 @@ import { attributesOffset } from "./batchrows.ts";
 import { stagedAttributesMax, stagedFromAt, stagedKeysAt, stagedRowAt, stagedToAt } from "./blocks.ts";
 import { kindOf, policyKey } from "./keys.ts";
 
-/** Whether the row has an attribute of which the batch's policy has more to say. */
+/** Whether the row has an attribute with a key that the batch's admission policy treats in its own way. */
 let hasPolicyKey: bool = false;
 
 /** Called first for each row. */

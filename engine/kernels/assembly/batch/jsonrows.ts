@@ -185,7 +185,7 @@ function endRow(): bool {
   return form == documentForm ? endDocument(rowNumber) : isOwnForm() && addBeside(rowNumber);
 }
 
-/** Whether the row, which is no span, has a time of its own. */
+/** Whether the log row or document has a time of its own. Spans always have one. */
 @inline
 function hasTime(): bool {
   return form == documentForm ? hasDocumentTime() : (seen & (seenNanos | seenMillis)) != 0;

@@ -24,8 +24,9 @@ let shared: usize = 0;
 let sharedCount: usize = 0;
 let sharedSet: u32 = 0;
 
-/** Where the next field begins, and the records that were added since reading began. */
+/** Where the next field begins. */
 let next: usize = 0;
+/** Records that the present call of `readRecords` added. */
 let read: u32 = 0;
 
 /** Called first in each batch. Returns where its settings are written. Keys below `reserved` are the signal's own. */
@@ -38,7 +39,7 @@ export function beginRecords(reserved: u32): usize {
   return beginSettings();
 }
 
-/** Says the number of the key of an attribute that comes from a field of records. */
+/** Sets the key of the attribute that stands for a field of the record. */
 export function setFieldKey(field: u32, key: u32): void {
   noteFieldKey(field, key);
 }

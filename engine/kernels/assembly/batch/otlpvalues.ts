@@ -49,7 +49,7 @@ const fieldKeysMax: u32 = 16;
 let rowNumber: u32 = 0;
 /** The number of the key of the last attribute, plus 1; 0 at the beginning of a record. */
 let lastKey: u32 = 0;
-/** Where texts are written, from the first of a record to the end of the room. */
+/** The room for the texts of one record, from `roomFrom` to `roomTo`; those before `written` are taken. */
 let roomFrom: usize = 0;
 let roomTo: usize = 0;
 let written: usize = 0;
@@ -66,7 +66,7 @@ export function beginValues(reserved: u32): void {
   rowNumber = 0;
 }
 
-/** Says the number of the key of an attribute that comes from a field of records. */
+/** Sets the key of the attribute that stands for a field of the record. */
 export function noteFieldKey(field: u32, key: u32): void {
   learnKey(key);
   store<u32>(fieldKeys + (field << 2), key);
@@ -97,7 +97,7 @@ export function recordNumber(): u32 {
   return rowNumber;
 }
 
-/** Where so many bytes are written that are a text, or part of one; 0 where there is no room for them. */
+/** Reserves so many bytes for a text of the record. Returns their address; 0 where there is no room left. */
 @inline
 export function takeRoom(length: u32): usize {
   if (roomTo - written < length) return 0;
@@ -106,7 +106,7 @@ export function takeRoom(length: u32): usize {
   return at;
 }
 
-/** Adds an attribute to the staged row. False where it has one with this key already, or as many as are read here. */
+/** Adds an attribute to the staged row. False where the row has its key already, or has `attributesMax` attributes. */
 @inline
 export function put(key: u32, from: usize, to: usize): bool {
   if (load<u32>(stagedRowAt, attributesOffset) == attributesMax) return false;

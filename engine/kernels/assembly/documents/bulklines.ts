@@ -1,6 +1,6 @@
 /**
  * Reads documents from lines that alternate between an action and a document. The actions of most bodies are equal byte for
- * byte: the caller makes one known, and reading stops at any other.
+ * byte: the caller sets the action that is expected, and reading stops at any other.
  */
 import {
   beginReading,

@@ -18,7 +18,7 @@ import { timeSeconds } from "../batch/rowtime.ts";
 const timeField: u32 = 1;
 const messageField: u32 = 2;
 const levelField: u32 = 3;
-/** A number in the place of a level, which the caller has to read. */
+/** A level that is given as a number. The caller reads documents that have one. */
 const levelNumberField: u32 = 4;
 /** A document that has it is left to the caller. */
 const unusualField: u32 = 5;
