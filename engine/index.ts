@@ -3,7 +3,7 @@ export type { BackupFile } from "./backup/backup.ts";
 export type { BackupMarker, CopyProgress } from "./backup/backup-folder.ts";
 export { RestoreDamage } from "./backup/restore-damage.ts";
 export type { AdmissionCounts, AdmissionPolicy } from "./batch/admission-policy.ts";
-export type { EncodedBatch } from "./batch/batch.ts";
+export type { EncodedBatch, PieceKey } from "./batch/batch.ts";
 export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
 export type { BatchColumns } from "./batch/batch-columns.ts";
 export type { DocumentStop, RowStop } from "./batch/batch-kernels.ts";
@@ -17,11 +17,13 @@ export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-buil
 export type { SeriesAliases } from "./batch/series-aliases.ts";
 export { SeriesMemory } from "./batch/series-memory.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";
+export type { ChunkCaps } from "./chunk/chunk-caps.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/folder-lock.ts";
 export { compileRowTest } from "./filter/predicate.ts";
 export type { ColumnInventory, SignalInventory } from "./inspect/inventory.ts";
 export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
+export { hashKey } from "./journal/keyed-appends.ts";
 export { isTrap } from "./kernels/webassembly.ts";
 export {
   describeMemory,

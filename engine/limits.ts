@@ -89,6 +89,8 @@ export const retentionDaysShare = 0.1;
 export const retentionJournalShare = 0.25;
 /** Parts with fewer rows than this are small: `smallPartsMax` of them are compacted. */
 export const smallPartRows = 16_384;
+/** Rows of a day in one batch that become chunks ready for disk, where the batch is not to be gathered with others. */
+export const packedRowsMin = 16_384;
 /** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */
 export const smallPartsMax = 16;
 

@@ -43,6 +43,8 @@ const fullChunkRowsMin = 16_384;
 const decoderBytes = 36 * MiB;
 /** While a body is decoded it takes up to so many times its unpacked size. */
 const decodedBodyFactor = 3;
+/** While a thread makes a chunk of lines it takes up to so many times their size beside them. Measured: 4 to 5. */
+const loadedBytesFactor = 5;
 /** Heap that holds the objects of the largest body, of any format that is parsed as a whole. */
 const decodeHeapBytesMax = 2 * GiB;
 /** Heap with which a thread can load its program and work at all. */
@@ -131,6 +133,8 @@ export interface MemoryBudget {
   hasSpareDecodeThread: boolean;
   /** Heap of one decoding thread. */
   decodeHeapBytes: number;
+  /** What a load reads for one chunk of rows. */
+  loadBytes: number;
   /** The largest body, unpacked. */
   unpackedBytesMax: number;
   /** Bodies of requests that come in or are processed. */
@@ -255,6 +259,8 @@ function fillParts(
   const { columns, queryThread, queries, memtable, encoding, bodies, journal } = divided;
   const scanThreads = request.scanThreads ?? clamp(columns / (2 * parts.columns.bytesMin), 1, cores);
   const encoders = clamp(encoding / fullEncoderBytes, 1, 1 + Math.floor(cores / 2));
+  const chunkCaps = findChunkCaps(encoding / encoders - threadBytes);
+  const decoding = fillDecoding(divided.decoding, request, cores);
   return {
     scanThreads,
     columnCacheBytes: request.columnCacheBytes ?? Math.max(64 * MiB, columns - scanThreads * threadBytes),
@@ -264,9 +270,10 @@ function fillParts(
     unsealedBytesMax: memtable / 4,
     unsealedBytesStop: memtable,
     encoderThreads: encoders - 1,
-    chunkCaps: findChunkCaps(encoding / encoders - threadBytes),
+    chunkCaps,
     journalQueueBytes: journal,
-    ...fillDecoding(divided.decoding, request, cores),
+    ...decoding,
+    loadBytes: findLoadBytes(divided, decoding.decodeThreads, chunkCaps),
     requestBytes: Math.min(bodies / 2, bodyBytesMax),
     socketBytes: Math.min(bodies / 4, bodyBytesMax),
     tailBytes: Math.min(bodies / 4, bodyBytesMax),
@@ -286,6 +293,18 @@ function fillDecoding(decoding: number, { use, decodeThreads: asked }: MemoryReq
     decodeHeapBytes: Math.min(decodeHeapBytesMax, Math.max(heapBytesMin, freeBytes)),
     unpackedBytesMax: clamp(freeBytes / decodedBodyFactor, 8 * MiB, 128 * MiB),
   };
+}
+
+/** As many bytes as usual rows of a full chunk have, where a decoding thread can hold what it makes of them. */
+function findLoadBytes(
+  { decoding, bodies }: Readonly<Record<MemoryPart, number>>,
+  decodeThreads: number,
+  { messageBytesMax }: ChunkCaps,
+): number {
+  const decoderRoom = decoding / Math.max(1, decodeThreads) - threadBytes;
+  // One group is read while each thread decodes one.
+  const bodyRoom = bodies / (decodeThreads + 2);
+  return Math.max(MiB, Math.min(messageBytesMax, decoderRoom / loadedBytesFactor, bodyRoom));
 }
 
 /** Full chunks of a power of two of rows, as large as this memory encodes. */

@@ -12,8 +12,8 @@ import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { Journal } from "./journal/journal.ts";
 import { recordLength } from "./journal/journal-record.ts";
-import { KeyedAppends, startSteadyClock } from "./journal/keyed-appends.ts";
-import { defaultSeriesMax, keyAgeMs } from "./limits.ts";
+import { KeyedAppends, type StoredKey, startSteadyClock } from "./journal/keyed-appends.ts";
+import { defaultSeriesMax } from "./limits.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
 import { recoverPartitions } from "./maintenance/recovery.ts";
 import { divideMemory, type MemoryBudget } from "./memory-budget.ts";
@@ -139,9 +139,12 @@ export class Store {
   /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
   async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
     this.#assertOpen();
-    const { key, keyAgeMs: ageMs = keyAgeMs } = options;
-    if (key === undefined) return { ...(await this.#appendBatch(batch)), duplicate: false };
-    return this.#keyedAppends.append(key, ageMs, (stored) => this.#appendBatch(batch, stored));
+    return this.#keyedAppends.append(options, batch.keys, (stored) => this.#appendBatch(batch, stored));
+  }
+
+  /** The rows that batches or pieces with these hashed keys added; undefined for each key that is new. */
+  findKeyRows(hashes: readonly string[]): (number | undefined)[] {
+    return this.#keyedAppends.findRows(hashes);
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
@@ -342,9 +345,9 @@ export class Store {
 
   async #appendBatch(
     { signal, bytes: frame, rows, starts }: EncodedBatch,
-    { keyHash, keyUntilMs }: { keyHash?: string; keyUntilMs: number } = { keyUntilMs: 0 },
+    { keyHash, keyUntilMs }: StoredKey,
   ): Promise<{ rows: number }> {
-    if (rows === 0 && keyHash === undefined) return { rows: 0 };
+    if (rows === 0 && keyUntilMs === 0) return { rows: 0 };
     await this.#maintenance.waitForRoom();
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
     addWritten(this.#catalog.written, "journal", [{ rows, bytes: recordLength(record.frameBytes) }]);

@@ -1,19 +1,23 @@
 /** Builds a batch of rows. Rows are added as byte ranges, so that readers of wire formats create no strings. */
 
-import { encodeSortedRows } from "../chunk/chunk-encoder.ts";
+import type { ChunkCaps } from "../chunk/chunk-caps.ts";
+import { encodeSortedRows, type SortedRows } from "../chunk/chunk-encoder.ts";
+import type { EncodedChunk } from "../chunk/chunk-header.ts";
+import { type PackedChunk, packChunk, rowsZstdLevel } from "../chunk/packed-chunk.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
   attributeValueBytesMax,
   levelBytesMax,
   messageBytesMax,
+  packedRowsMin,
 } from "../limits.ts";
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
-import { type EncodedBatch, writeBatch } from "./batch.ts";
+import { type EncodedBatch, type PieceKey, writeBatch } from "./batch.ts";
 import type { BatchColumns } from "./batch-columns.ts";
 import { type DocumentForm, DocumentRows, documentRoomBytes } from "./document-rows.ts";
 import { type JsonRowForm, JsonRows, toKeyKinds } from "./json-rows.ts";
@@ -22,6 +26,14 @@ import { MemoryColumns } from "./memory-columns.ts";
 import { type OtlpRecordForm, OtlpRecords } from "./otlp-records.ts";
 import { RowAdmission } from "./row-admission.ts";
 import { RowRanges } from "./row-ranges.ts";
+
+/** How the rows of a batch are encoded. */
+export interface FinishOptions {
+  /** Days of many rows become chunks within these caps that are ready for disk; by default the store makes the chunks. */
+  packedCaps?: ChunkCaps | undefined;
+  /** The keys of the pieces that the rows were read from. */
+  keys?: readonly PieceKey[] | undefined;
+}
 
 /**
  * Collects rows and encodes them as one batch. Pure computation, fit for a worker thread. Bytes that it reads must be
@@ -39,6 +51,7 @@ export class BatchBuilder {
   #admission: RowAdmission | undefined;
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = toByteSource(new Uint8Array(0));
+  #isPacked = false;
 
   /** `columns`: where the rows are collected; the fastest by default. */
   constructor(signal: RowSignal, policy: AdmissionPolicy, columns: BatchColumns = new MemoryColumns()) {
@@ -109,6 +122,13 @@ export class BatchBuilder {
     return new JsonRows(columns, this.#source, form, toKeyKinds(form), this.#rules);
   }
 
+  /** Goes on with the lines of another piece, which begin at `start`. Returns `rows`. */
+  readMoreJson(rows: JsonRows, piece: Uint8Array, start: number): JsonRows {
+    this.read(piece);
+    rows.continueWith(this.#source, start);
+    return rows;
+  }
+
   /** As `readJson`, for a body of actions and documents of Elasticsearch. */
   readDocuments(body: Uint8Array, form: DocumentForm): DocumentRows | undefined {
     const columns = this.#columns;
@@ -160,22 +180,29 @@ export class BatchBuilder {
     return this.#add(ranges, scratch.source, this.#admission);
   }
 
+  /** Rows that are in the batch so far. */
+  get rows(): number {
+    return this.#columns.rows;
+  }
+
   /**
    * Encodes the rows, one part a day (more where they exceed a chunk's size caps). Only `release` may be called
    * afterwards.
    */
-  finish(): EncodedBatch {
+  finish({ packedCaps, keys }: FinishOptions = {}): EncodedBatch {
+    this.#isPacked = packedCaps !== undefined;
     const days = this.#columns.finish(this.#policy.stamps ?? {});
-    const parts = days.flatMap(({ day, sorted }) =>
-      encodeSortedRows(sorted, { sealed: false }).map((chunk) => ({ day, chunk })),
+    const parts = days.flatMap(({ day, rows, sorted }) =>
+      encodeDay(sorted, rows < packedRowsMin ? undefined : packedCaps).map((chunk) => ({ day, chunk })),
     );
     const rows = days.reduce((sum, each) => sum + each.rows, 0);
-    return { signal: this.#signal, bytes: writeBatch(parts), rows };
+    const bytes = writeBatch(parts, keys);
+    return { signal: this.#signal, bytes, rows, ...(keys === undefined ? {} : { keys }) };
   }
 
   /** Gives the memory of the rows to the next batch; the builder must not be used any more. */
   release(): void {
-    this.#columns.release();
+    this.#columns.release(this.#isPacked);
   }
 
   /** Makes a body of JSON readable, with so much room behind it. */
@@ -274,6 +301,12 @@ export class BatchBuilder {
     this.counts.truncated++;
     this.#columns.addValue(this.addKeyText(this.#truncationKey!), String(originalBytes));
   }
+}
+
+function encodeDay(sorted: SortedRows, packedCaps: ChunkCaps | undefined): (EncodedChunk | PackedChunk)[] {
+  if (packedCaps === undefined) return encodeSortedRows(sorted, { sealed: false });
+  const chunks = encodeSortedRows(sorted, { sealed: true, caps: packedCaps });
+  return chunks.map((chunk) => packChunk(chunk, rowsZstdLevel));
 }
 
 /**

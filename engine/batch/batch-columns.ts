@@ -19,6 +19,8 @@ export interface DayRows {
 export interface BatchColumns {
   /** Number of distinct keys so far. */
   readonly keyCount: number;
+  /** Number of rows so far. */
+  readonly rows: number;
   /** Where the texts of a row are written that come as strings. */
   readonly scratch: ScratchBytes;
   /**
@@ -43,6 +45,9 @@ export interface BatchColumns {
   addValue(key: number, text: string): void;
   /** The rows of each day, in order of time. `stamps` are attributes that each row has, and no row brought. */
   finish(stamps: Readonly<Record<string, string>>): DayRows[];
-  /** What `finish` returned must not be used any more, and nothing else be called. */
-  release(): void;
+  /**
+   * What `finish` returned must not be used any more, and nothing else be called. `isChunk`: the rows were as many as those
+   * of a chunk, and the next ones will be.
+   */
+  release(isChunk: boolean): void;
 }

@@ -67,6 +67,7 @@ export interface BatchKernels extends LineKernels, TextKernels {
   beginJson(): number;
   addName(at: number, length: number, kind: number): void;
   beginRows(source: number, from: number): void;
+  beginLines(source: number, from: number): void;
   untimedRows(): number;
   rowsSkewedBehind(): number;
   rowsSkewedAhead(): number;

@@ -2,10 +2,13 @@
  * A batch: the rows of one append, encoded as parts by day, in one checksummed frame. The journal holds the same bytes,
  * so replay needs no second encoding.
  *
- * Payload: u32 number of parts, u32 zero; for each part u32 day, u32 rows, u32 bytes, u32 zero; then the parts. Arrival
- * numbers of the parts count from 0 through the batch; the journal records the number that the batch begins with.
+ * Payload: u32 number of parts, u32 number of keys; for each part u32 day, u32 rows, u32 bytes, u32 zero; then the
+ * parts, then for each key 32 bytes of SHA-256, u32 rows, u32 zero. Arrival numbers of the parts count from 0 through the
+ * batch; the journal records the number that the batch begins with.
  */
-import { type EncodedChunk, serializePart, writePart } from "../chunk/chunk-header.ts";
+import type { EncodedChunk } from "../chunk/chunk-header.ts";
+import type { PackedChunk } from "../chunk/packed-chunk.ts";
+import { serializePackedPart, serializePart, writePart } from "../chunk/part.ts";
 import { completeFrame, FrameKind, frameBytes, readTrustedPayload } from "../files/frame.ts";
 import type { Signal } from "../model/signal.ts";
 
@@ -16,8 +19,18 @@ export interface EncodedBatch {
   bytes: Uint8Array;
   /** Rows (samples, for metrics) in the batch. */
   rows: number;
+  /** The keys of the pieces that the batch was read from; absent where it is one piece. `bytes` holds them, too. */
+  keys?: readonly PieceKey[];
   /** Hashes of the starts of counters that the samples name; absent where they name none. */
   starts?: BigInt64Array;
+}
+
+/** The idempotency key of a piece of a body. */
+export interface PieceKey {
+  /** SHA-256 of the key, hexadecimal. */
+  hash: string;
+  /** Rows that the piece added. */
+  rows: number;
 }
 
 /** One part of a batch: a view of the batch's bytes. */
@@ -29,6 +42,7 @@ export interface BatchPart {
 
 const batchKey = new Uint8Array(0);
 const tableEntryBytes = 16;
+const keyBytes = 40;
 
 /** The parts of a batch, without a copy. The frame's checksum must have been verified. */
 export function openBatch(frame: Uint8Array): BatchPart[] {
@@ -50,22 +64,45 @@ export function openBatch(frame: Uint8Array): BatchPart[] {
   return parts;
 }
 
-/** Serializes parts into one frame in shared memory. */
-export function writeBatch(parts: readonly { day: number; chunk: EncodedChunk }[]): Uint8Array {
-  const serialized = parts.map(({ chunk }) => serializePart(chunk));
+/** The keys of the pieces of a batch. The frame's checksum must have been verified. */
+export function readPieceKeys(frame: Uint8Array): PieceKey[] {
+  const { buffer, byteOffset, byteLength } = readTrustedPayload(frame);
+  const payload = Buffer.from(buffer, byteOffset, byteLength);
+  const count = payload.readUInt32LE(4);
+  return Array.from({ length: count }, (_, i) => {
+    const at = byteLength - (count - i) * keyBytes;
+    return { hash: payload.toString("hex", at, at + 32), rows: payload.readUInt32LE(at + 32) };
+  });
+}
+
+/** Serializes parts, and the keys of the pieces that they were read from, into one frame in shared memory. */
+export function writeBatch(
+  parts: readonly { day: number; chunk: EncodedChunk | PackedChunk }[],
+  keys: readonly PieceKey[] = [],
+): Uint8Array {
+  const serialized = parts.map(({ chunk }) =>
+    "payloads" in chunk ? serializePart(chunk) : serializePackedPart(chunk),
+  );
   const tableBytes = 8 + parts.length * tableEntryBytes;
-  const payloadBytes = serialized.reduce((sum, { byteLength }) => sum + byteLength, tableBytes);
+  const partsEnd = serialized.reduce((sum, { byteLength }) => sum + byteLength, tableBytes);
+  const payloadBytes = partsEnd + keys.length * keyBytes;
   const frame = new Uint8Array(new SharedArrayBuffer(frameBytes(batchKey.byteLength, payloadBytes)));
   const payload = frame.subarray(frame.byteLength - payloadBytes);
   const view = new DataView(payload.buffer, payload.byteOffset);
   view.setUint32(0, parts.length, true);
+  view.setUint32(4, keys.length, true);
   let at = tableBytes;
   for (const [i, part] of serialized.entries()) {
     const entry = 8 + i * tableEntryBytes;
     view.setUint32(entry, parts[i]!.day, true);
-    view.setUint32(entry + 4, part.chunk.header.rows, true);
+    view.setUint32(entry + 4, part.rows, true);
     view.setUint32(entry + 8, part.byteLength, true);
     at = writePart(part, payload, at);
+  }
+  for (const { hash, rows } of keys) {
+    payload.set(Buffer.from(hash, "hex"), at);
+    view.setUint32(at + 32, rows, true);
+    at += keyBytes;
   }
   completeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
   return frame;

@@ -33,7 +33,7 @@ export function toKeyKinds({ loggerNames, otherSignalNames }: JsonRowForm): KeyK
 
 /** Rows that are read from one body. */
 export class JsonRows extends KernelRows {
-  readonly #source: ByteSource;
+  #source: ByteSource;
 
   /** The source are the bytes of the body, and room behind them. */
   constructor(
@@ -48,6 +48,12 @@ export class JsonRows extends KernelRows {
     this.#source = source;
     for (const [name, kind] of kinds) columns.addName(name, kind);
     kernels.beginRows(this.at(0), this.at(reading.start));
+  }
+
+  /** Goes on with the lines of another source, which begin at `start`; they are numbered from 1 again. */
+  continueWith(source: ByteSource, start: number): void {
+    this.#source = source;
+    this.columns.kernels.beginLines(this.at(0), this.at(start));
   }
 
   /** The bytes that ranges refer to. Strings are decoded in place. */

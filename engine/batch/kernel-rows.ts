@@ -40,6 +40,8 @@ export interface RowRules extends TimeBounds {
 export abstract class KernelRows {
   protected readonly columns: MemoryColumns;
   readonly #counts: AdmissionCounts;
+  /** What the kernels had counted when the last piece ended. */
+  #before = { skewedBehind: 0, skewedAhead: 0, untimed: 0 };
 
   /** `settingsAt`: where the reader has its settings. */
   constructor(columns: MemoryColumns, settingsAt: number, reading: RowReading, rules: RowRules) {
@@ -53,12 +55,19 @@ export abstract class KernelRows {
     return this.columns.readStaged();
   }
 
-  /** Ends reading. Returns the number of rows without a time of their own. */
+  /** Ends reading a body, or a piece of it. Returns the number of its rows without a time of their own. */
   finish(): number {
     const { kernels } = this.columns;
-    this.#counts.skewedBehind += kernels.rowsSkewedBehind();
-    this.#counts.skewedAhead += kernels.rowsSkewedAhead();
-    return kernels.untimedRows();
+    const before = this.#before;
+    const after = {
+      skewedBehind: kernels.rowsSkewedBehind(),
+      skewedAhead: kernels.rowsSkewedAhead(),
+      untimed: kernels.untimedRows(),
+    };
+    this.#before = after;
+    this.#counts.skewedBehind += after.skewedBehind - before.skewedBehind;
+    this.#counts.skewedAhead += after.skewedAhead - before.skewedAhead;
+    return after.untimed - before.untimed;
   }
 }
 

@@ -27,8 +27,8 @@ const Staged = {
 /** The policy has more to say of a row that has such a key; see assembly/batch/keys.ts. */
 const keyOfPolicy = 8;
 
-/** Enough for bodies of several megabytes. */
-const keptBytesMax = 64 * 1024 * 1024;
+/** Enough for bodies of several megabytes; and for the rows of a full chunk, with the body that they are read from. */
+const keptBytesMax = { small: 64 * 1024 * 1024, chunk: 256 * 1024 * 1024 } as const;
 
 export class MemoryColumns implements BatchColumns {
   readonly memory = BlockMemory.take();
@@ -60,6 +60,10 @@ export class MemoryColumns implements BatchColumns {
 
   get keyCount(): number {
     return this.kernels.keyCount();
+  }
+
+  get rows(): number {
+    return [...this.#days.values()].reduce((sum, day) => sum + this.kernels.dayRows(day), 0);
   }
 
   get longestKeyBytes(): number {
@@ -173,8 +177,8 @@ export class MemoryColumns implements BatchColumns {
     });
   }
 
-  release(): void {
-    this.memory.giveBack(keptBytesMax);
+  release(isChunk: boolean): void {
+    this.memory.giveBack(isChunk ? keptBytesMax.chunk : keptBytesMax.small);
   }
 
   #sortDay(day: number, rows: number, stamps: Readonly<Record<string, string>>): SortedRows {

@@ -112,6 +112,10 @@ export class PlainColumns implements BatchColumns {
     this.#days.clear();
   }
 
+  get rows(): number {
+    return this.#rows;
+  }
+
   /** The rows of a day, added where there are none yet. */
   #rowsOfDay(day: number): PlainDay {
     if (this.#newest?.day === day) return this.#newest;

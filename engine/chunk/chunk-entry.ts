@@ -22,9 +22,16 @@ export interface ChunkEntry extends ChunkExtent {
   checksum: number;
 }
 
-/** The entry of a chunk with this header. The order of the members is the order in the stored manifest. */
-export function makeChunkEntry(chunk: Omit<ChunkEntry, keyof ChunkExtent>, header: ChunkExtent): ChunkEntry {
+/**
+ * The entry of a chunk with this header. The order of the members is the order in the stored manifest.
+ * @param header `arrivalBase` is added to its arrival numbers
+ */
+export function makeChunkEntry(
+  chunk: Omit<ChunkEntry, keyof ChunkExtent>,
+  header: ChunkExtent & { arrivalBase?: number },
+): ChunkEntry {
   const { id, bytes, checksum } = chunk;
-  const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
+  const { rows, timeNsMin, timeNsMax, arrivalBase = 0 } = header;
+  const [arrivalMin, arrivalMax] = [header.arrivalMin + arrivalBase, header.arrivalMax + arrivalBase];
   return { id, rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax, bytes, checksum };
 }

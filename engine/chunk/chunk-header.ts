@@ -3,8 +3,6 @@
  * columns.
  */
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
-import { Failure } from "../failure.ts";
-import { align8 } from "../files/column-payload.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -60,6 +58,8 @@ export interface ColumnHeader {
 
 /** Describes a chunk; stored as JSON. */
 export interface ChunkHeader extends ChunkExtent {
+  /** Added to all arrival numbers, those of the header included; absent: 0. */
+  arrivalBase?: number;
   /** Number of series; chunks of metrics only. */
   series?: number;
   columns: ColumnHeader[];
@@ -138,98 +138,8 @@ export function countValues(
   return { present, values: Array.from(counts, (count, code) => [textAt(values, code), count]) };
 }
 
-/**
- * A serialized part, in memory and in the journal: u32 magic "SVCI", u32 length of the header's JSON, the JSON, then
- * each column's payload and filter, each of these padded to 8 bytes.
- */
-const partMagic = 0x49435653;
-
-/** A part that is measured but not written yet. */
-export interface SerializedPart {
-  chunk: EncodedChunk;
-  /** The header's JSON. */
-  json: Buffer;
-  /** Length of the serialized part. */
-  byteLength: number;
-}
-
-/** Measures a part; `writePart` then writes it. */
-export function serializePart(chunk: EncodedChunk): SerializedPart {
-  const values = [...chunk.payloads, ...chunk.filters.filter((filter) => filter !== undefined)];
-  const json = Buffer.from(JSON.stringify(chunk.header), "utf8");
-  const headBytes = 8 + align8(json.byteLength);
-  const byteLength = values.reduce((sum, value) => sum + align8(value.byteLength), headBytes);
-  return { chunk, json, byteLength };
-}
-
-/** Writes a part at `offset`, a multiple of 8, into zeroed bytes; returns the offset after it. */
-export function writePart({ chunk, json }: SerializedPart, target: Uint8Array, offset: number): number {
-  const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
-  view.setUint32(offset, partMagic, true);
-  view.setUint32(offset + 4, json.byteLength, true);
-  target.set(json, offset + 8);
-  let at = offset + 8 + align8(json.byteLength);
-  for (const [i, payload] of chunk.payloads.entries()) {
-    for (const value of [payload, chunk.filters[i]]) {
-      if (value === undefined) continue;
-      target.set(value, at);
-      at += align8(value.byteLength);
-    }
-  }
-  return at;
-}
-
-/** Opens a serialized part in place, without a copy. Throws Failure "damage" where the bytes are not a part. */
-export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
-  const json = readPartJson(bytes);
-  const header = parseHeader(json);
-  const offsets: { payload: number; filter: number }[] = [];
-  let at = 8 + align8(json.byteLength);
-  for (const column of header.columns) {
-    const filter = at + align8(column.payloadBytes);
-    offsets.push({ payload: at, filter });
-    at = filter + align8(column.filterBytes);
-  }
-  return {
-    header,
-    arrivalBase,
-    payload: (i) => sliceColumn(bytes, offsets[i]!.payload, header.columns[i]!.payloadBytes),
-    filter: (i) => {
-      const { filterBytes } = header.columns[i]!;
-      return filterBytes === 0 ? undefined : sliceColumn(bytes, offsets[i]!.filter, filterBytes);
-    },
-  };
-}
-
-/**
- * Reads what the header of a serialized part says before its columns. They are most of it, and a start that reads
- * thousands of parts needs none of them. Throws as `openPart`.
- */
-export function readPartExtent(bytes: Uint8Array): ChunkExtent {
-  const json = readPartJson(bytes);
-  const end = json.indexOf(beforeColumns);
-  return end < 0 ? parseHeader(json) : (JSON.parse(`${json.toString("latin1", 0, end)}}`) as ChunkExtent);
-}
-
-/** Encoders write the columns last. What stands before them are numbers, so this is found in no text. */
-const beforeColumns = ',"columns":[';
-
 /** Parses the JSON of a chunk header whose frame or batch was verified. */
 export function parseHeader(json: Uint8Array): ChunkHeader {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
   return JSON.parse(text) as ChunkHeader;
-}
-
-/** The JSON of a serialized part's header. Throws Failure "damage" where the bytes are not a part. */
-function readPartJson(bytes: Uint8Array): Buffer {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.byteLength < 8 || view.getUint32(0, true) !== partMagic) {
-    throw new Failure("damage", "batch: no chunk stands where one should");
-  }
-  return Buffer.from(bytes.buffer, bytes.byteOffset + 8, view.getUint32(4, true));
-}
-
-function sliceColumn(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
-  if (from + byteLength > bytes.byteLength) throw new Failure("damage", "batch: a column passes the end");
-  return bytes.subarray(from, from + byteLength);
 }

@@ -108,6 +108,12 @@ export function completeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Ar
   view.setUint32(4, crc32(frame.subarray(8)), true);
 }
 
+/** A completed frame, to be completed again under another key of the same length. */
+export function reopenFrame(frame: Uint8Array): PackedFrame {
+  const view = new DataView(frame.buffer, frame.byteOffset, frameHeaderBytes);
+  return { frame, codec: view.getUint8(11), payloadBytes: view.getUint32(16, true) };
+}
+
 /** Length of the frame whose header is at `offset`, or undefined where there is no complete frame header. */
 export function frameBytesAt(bytes: Uint8Array, offset: number): number | undefined {
   if (offset + frameHeaderBytes > bytes.byteLength) return undefined;

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
-import { openPart } from "../chunk/chunk-header.ts";
+import { openPart } from "../chunk/part.ts";
 import { scanJournal } from "../journal/journal-reader.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import type { DamageReport } from "../model/damage-report.ts";

@@ -6,6 +6,7 @@
 import { fstatSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { readPieceKeys } from "../batch/batch.ts";
 import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
@@ -333,9 +334,12 @@ export class Journal {
     segment.arrivalMax = record.arrivalBase + record.rows - 1;
     segment.batches++;
     segment.bytes += recordLength(record.frameBytes);
-    if (record.keyHash === undefined) return;
-    segment.keyHashes.push(record.keyHash);
-    this.keys.add(record.keyHash, { rows: record.rows, untilMs: record.keyUntilMs });
+    const { keyHash, rows, keyUntilMs: untilMs } = record;
+    const keys = keyHash === undefined ? readPieceKeys(record.frame) : [{ hash: keyHash, rows }];
+    for (const key of keys) {
+      segment.keyHashes.push(key.hash);
+      this.keys.add(key.hash, { rows: key.rows, untilMs });
+    }
   }
 
   #segmentPath(name: string): string {

@@ -1,14 +1,31 @@
 /** Appends under idempotency keys: a key that was used before, or is being used now, adds nothing. */
 import { createHash } from "node:crypto";
+import type { PieceKey } from "../batch/batch.ts";
+import { Failure } from "../failure.ts";
+import { keyAgeMs } from "../limits.ts";
 import type { IdempotencyKeys } from "./idempotency-keys.ts";
 
 /** A key as the journal stores it. */
-interface StoredKey {
-  /** SHA-256 of the key, hexadecimal. */
-  keyHash: string;
-  /** Unix milliseconds. */
+export interface StoredKey {
+  /** SHA-256 of the key, hexadecimal; absent where there is none, or where the batch has keys of its pieces. */
+  keyHash?: string;
+  /** Unix milliseconds; 0 without any key. */
   keyUntilMs: number;
 }
+
+/** What the caller of an append chooses. */
+interface KeyOptions {
+  key?: string;
+  keyAgeMs?: number;
+}
+
+/** The outcome of an append: the rows of the first batch with the key. */
+interface KeyedAppend {
+  rows: number;
+  duplicate: boolean;
+}
+
+type WriteBatch = (key: StoredKey) => Promise<{ rows: number }>;
 
 /**
  * Returns a clock of Unix milliseconds that begins at `now` and goes on by the monotonic clock `elapsed`, however the
@@ -17,6 +34,11 @@ interface StoredKey {
 export function startSteadyClock(now: () => number, elapsed: () => number): () => number {
   const offsetMs = now() - elapsed();
   return () => offsetMs + elapsed();
+}
+
+/** The hash under which a key is stored. */
+export function hashKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
 }
 
 export class KeyedAppends {
@@ -30,23 +52,41 @@ export class KeyedAppends {
     this.#now = now;
   }
 
-  /** Calls `write` where the key is new; else resolves with the rows of the first append, once they are on disk. */
+  /**
+   * Calls `write` where the batch has no key or a new one; else resolves with the rows of the first append, once they are
+   * on disk. A batch of pieces has their keys. Throws Failure "input" where one of these was used before: the caller leaves
+   * such pieces out.
+   */
   async append(
-    key: string,
-    ageMs: number,
-    write: (key: StoredKey) => Promise<{ rows: number }>,
-  ): Promise<{ rows: number; duplicate: boolean }> {
-    const keyHash = createHash("sha256").update(key).digest("hex");
+    { key, keyAgeMs: ageMs = keyAgeMs }: KeyOptions,
+    pieces: readonly PieceKey[] | undefined,
+    write: WriteBatch,
+  ): Promise<KeyedAppend> {
+    const keyUntilMs = this.#now() + ageMs;
+    if (key !== undefined) return this.#appendOnce(hashKey(key), keyUntilMs, write);
+    const used = this.findRows(pieces?.map(({ hash }) => hash) ?? []).findIndex((rows) => rows !== undefined);
+    if (used >= 0) throw new Failure("input", `piece ${used + 1} of the batch is stored already`);
+    const written = await write({ keyUntilMs: pieces === undefined ? 0 : keyUntilMs });
+    return { ...written, duplicate: false };
+  }
+
+  async #appendOnce(keyHash: string, keyUntilMs: number, write: WriteBatch): Promise<KeyedAppend> {
     const pending = this.#pending.get(keyHash);
     if (pending !== undefined) return { ...(await pending), duplicate: true };
     const used = this.#keys.find(keyHash, this.#now());
     if (used !== undefined) return { rows: used.rows, duplicate: true };
-    const written = write({ keyHash, keyUntilMs: this.#now() + ageMs });
+    const written = write({ keyHash, keyUntilMs });
     this.#pending.set(keyHash, written);
     try {
       return { ...(await written), duplicate: false };
     } finally {
       this.#pending.delete(keyHash);
     }
+  }
+
+  /** The rows that each of these keys added; undefined for those that are new. */
+  findRows(hashes: readonly string[]): (number | undefined)[] {
+    const now = this.#now();
+    return hashes.map((hash) => this.#keys.find(hash, now)?.rows);
   }
 }

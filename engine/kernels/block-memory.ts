@@ -19,8 +19,9 @@ const pagesMax = 65_535;
 /** Kernels write up to so many bytes behind texts that they gather. */
 const overwriteBytes = 16;
 
-/** The memory that the next piece of work of this thread takes. */
-let spare: BlockMemory | undefined;
+/** Memories for the next pieces of work of this thread: messages are encoded while the batch that they are from has one. */
+const spares: BlockMemory[] = [];
+const sparesMax = 2;
 
 export class BlockMemory {
   readonly #kernels: BlockExports;
@@ -41,8 +42,7 @@ export class BlockMemory {
 
   /** A memory for a piece of work that begins now. */
   static take(): BlockMemory {
-    const memory = spare ?? new BlockMemory();
-    spare = undefined;
+    const memory = spares.pop() ?? new BlockMemory();
     memory.#kernels.rewindBlocks();
     return memory;
   }
@@ -52,7 +52,7 @@ export class BlockMemory {
    * grown beyond `keptBytesMax` is given back to the system, as it cannot shrink.
    */
   giveBack(keptBytesMax: number): void {
-    if (this.#memory.buffer.byteLength <= keptBytesMax) spare = this;
+    if (this.#memory.buffer.byteLength <= keptBytesMax && spares.length < sparesMax) spares.push(this);
   }
 
   get byteLength(): number {

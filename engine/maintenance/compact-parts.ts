@@ -7,9 +7,9 @@ import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { decodeChunks } from "../chunk/chunk-decoder.ts";
 import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
 import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
+import { type PackedChunk, packChunk, rowsZstdLevel, samplesZstdLevel } from "../chunk/packed-chunk.ts";
 import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
-import { type PackedChunk, packChunk } from "../partition/chunk-store.ts";
 
 /** How chunks of a signal are rewritten. */
 interface Compaction {
@@ -23,15 +23,13 @@ interface Compaction {
 const rowCompaction: Compaction = {
   compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
   rowsCap: "rowsMax",
-  // Fast to write. Columns are encoded already, so higher levels save little more.
-  zstdLevel: 3,
+  zstdLevel: rowsZstdLevel,
 };
 
 const sampleCompaction: Compaction = {
   compact: compactSamples,
   rowsCap: "samplesMax",
-  // 1.5 % smaller than level 3. Samples take so few bytes that the extra time does not matter.
-  zstdLevel: 9,
+  zstdLevel: samplesZstdLevel,
 };
 
 const compactions: Record<Signal, Compaction> = {

@@ -25,7 +25,7 @@ export function selectPartsToCompact(
   signal: Signal,
   parts: readonly MemtablePart[],
 ): MemtablePart[] | undefined {
-  const isSmall = ({ rows }: MemtablePart) => rows < smallPartRows;
+  const isSmall = ({ rows, isPacked }: MemtablePart) => rows < smallPartRows && !isPacked;
   if (signal !== "metrics") {
     const small = parts.filter(isSmall);
     return small.length < smallPartsMax ? undefined : small;
@@ -35,7 +35,7 @@ export function selectPartsToCompact(
 
 /**
  * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows, or one part that is larger by
- * itself.
+ * itself. A packed part is a chunk by itself.
  */
 export function groupPartsToSeal(
   signal: Signal,
@@ -43,14 +43,14 @@ export function groupPartsToSeal(
   caps: ChunkCaps,
 ): MemtablePart[][] {
   const groups: MemtablePart[][] = [];
-  let rows = 0;
+  let rows = Number.POSITIVE_INFINITY;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (groups.length === 0 || rows + part.rows > fullChunkRows(signal, caps)) {
+    if (part.isPacked || rows + part.rows > fullChunkRows(signal, caps)) {
       groups.push([]);
       rows = 0;
     }
     groups.at(-1)!.push(part);
-    rows += part.rows;
+    rows = part.isPacked ? Number.POSITIVE_INFINITY : rows + part.rows;
   }
   return groups;
 }
@@ -65,7 +65,7 @@ export function isLastChunkDeferred(
   caps: ChunkCaps,
 ): boolean {
   const last = groups.at(-1);
-  if (last === undefined || groups.length < 2) return false;
+  if (last === undefined || groups.length < 2 || last[0]!.isPacked) return false;
   const arrivalMin = last[0]!.arrivalMin;
   const isLatest = groups
     .slice(0, -1)

@@ -5,10 +5,11 @@
 
 import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { PartBytes } from "../chunk/chunk-ref.ts";
+import type { PackedChunk } from "../chunk/packed-chunk.ts";
+import { isPackedPart } from "../chunk/part.ts";
 import type { Signal } from "../model/signal.ts";
-import type { PackedChunk } from "../partition/chunk-store.ts";
 import { WorkerThread } from "../threads/worker-thread.ts";
-import type { MaintenanceTask } from "./maintenance-task.ts";
+import type { ChunkToSeal, MaintenanceTask } from "./maintenance-task.ts";
 
 export class EncoderThreads {
   readonly #maintenanceThread: WorkerThread<MaintenanceTask>;
@@ -28,12 +29,17 @@ export class EncoderThreads {
     this.#caps = caps;
   }
 
-  /** Encodes each group of parts as one chunk, or as several where it exceeds a chunk's size caps. */
-  async encode(signal: Signal, groups: readonly (readonly PartBytes[])[]): Promise<PackedChunk[]> {
-    const threads = this.#startThreads(groups.length);
-    const packed = groups.map((group, i) => {
+  /**
+   * Encodes each group of parts as one chunk, or as several where it exceeds a chunk's size caps. A packed part that is a
+   * group by itself is one already.
+   */
+  async encode(signal: Signal, groups: readonly (readonly PartBytes[])[]): Promise<ChunkToSeal[]> {
+    const threads = this.#startThreads(groups.filter((group) => !isPacked(group)).length);
+    let next = 0;
+    const packed = groups.map((group) => {
       const parts = group.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-      return threads[i % threads.length]!.run<PackedChunk[]>({
+      if (isPacked(group)) return parts;
+      return threads[next++ % threads.length]!.run<PackedChunk[]>({
         kind: "encode-parts",
         signal,
         parts,
@@ -51,10 +57,14 @@ export class EncoderThreads {
 
   /** Starts helper threads as needed; returns at most `threadsMax` threads. */
   #startThreads(threadsMax: number): WorkerThread<MaintenanceTask>[] {
-    const helpers = Math.min(threadsMax - 1, this.#helpersMax);
+    const helpers = Math.min(Math.max(0, threadsMax - 1), this.#helpersMax);
     while (this.#helpers.length < helpers) {
       this.#helpers.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
     }
     return [this.#maintenanceThread, ...this.#helpers.slice(0, helpers)];
   }
+}
+
+function isPacked([part, ...others]: readonly PartBytes[]): boolean {
+  return part !== undefined && others.length === 0 && isPackedPart(part.bytes);
 }

@@ -247,6 +247,7 @@ export class MaintenanceScheduler {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     return (
       rows >= fullChunkRows(signal, chunkCaps) ||
+      parts.some(({ isPacked }) => isPacked) ||
       // A part of the future was appended before the clock was set back: nobody knows how old it is.
       Math.abs(now() - findOldestAppend(parts)) > unsealedAgeMsMax ||
       catalog.unsealedBytes > unsealedBytesMax ||

@@ -2,9 +2,9 @@
 import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
+import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import type { Signal } from "../model/signal.ts";
-import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { Manifest } from "../partition/manifest.ts";
 
 /**
@@ -24,10 +24,13 @@ interface PartitionTask {
   day: number;
 }
 
+/** A chunk that only lacks its number, or a packed part, which is one. */
+export type ChunkToSeal = PackedChunk | PartBytes;
+
 /** Writes chunks to a partition. Answer: its new `Manifest`. */
 export interface SealTask extends PartitionTask {
   kind: "seal";
-  chunks: PackedChunk[];
+  chunks: ChunkToSeal[];
   /** Every row of the day up to this arrival number is in the chunks or in the partition already. */
   arrivalSealed: number;
 }

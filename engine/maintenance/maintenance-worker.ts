@@ -6,21 +6,17 @@ import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import {
-  type ChunkSource,
-  type EncodedChunk,
-  openPart,
-  serializePart,
-  writePart,
-} from "../chunk/chunk-header.ts";
+import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
 import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { PackedChunk } from "../chunk/packed-chunk.ts";
+import { openPart, readPackedChunk, serializePart, writePart } from "../chunk/part.ts";
 import { Failure, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport, ReportProblem } from "../model/damage-report.ts";
-import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
+import { chunkKeys, headerKey, openChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
   addAttributeKeys,
   emptyManifest,
@@ -63,8 +59,11 @@ export async function sealChunks(task: SealTask): Promise<Manifest> {
     ? await readExistingManifest(task.dir)
     : await readOrCreateManifest(task);
   if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
+  const chunks = task.chunks.map((chunk) =>
+    "bytes" in chunk ? readPackedChunk(chunk.bytes, chunk.arrivalBase) : chunk,
+  );
   const next = {
-    ...(await addChunks(task.dir, manifest, task.chunks)),
+    ...(await addChunks(task.dir, manifest, chunks)),
     arrivalSealed: Math.max(manifest.arrivalSealed, task.arrivalSealed),
   };
   await writeManifest(task.dir, next);

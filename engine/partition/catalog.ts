@@ -4,8 +4,9 @@
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
 import type { ChunkEntry, ChunkExtent } from "../chunk/chunk-entry.ts";
-import { type ListedKeys, listAttributeKeys, openPart, readPartExtent } from "../chunk/chunk-header.ts";
+import { type ListedKeys, listAttributeKeys } from "../chunk/chunk-header.ts";
 import { type ChunkRef, extentOf } from "../chunk/chunk-ref.ts";
+import { isPackedPart, openPart, readPartExtent } from "../chunk/part.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName, dayOf } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
@@ -25,6 +26,8 @@ export interface MemtablePart extends ChunkExtent {
   arrivalBase: number;
   /** The serialized part, in shared memory. */
   bytes: Uint8Array;
+  /** True where the part is a chunk that is ready for disk. */
+  isPacked: boolean;
   /** When the rows were appended (the oldest of them, in a compacted part), in Unix milliseconds. */
   appendedMs: number;
   /** Rows that the journal holds for the part: more than `rows` where compaction dropped samples that came again. */
@@ -190,6 +193,7 @@ export class Catalog {
       arrivalMax: arrivalMax + arrivalBase,
       arrivalBase,
       bytes,
+      isPacked: isPackedPart(bytes),
       appendedMs,
       journalRows: rows,
     };

@@ -6,13 +6,13 @@
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { makeChunkEntry } from "../chunk/chunk-entry.ts";
-import { type ChunkHeader, type ChunkSource, type EncodedChunk, parseHeader } from "../chunk/chunk-header.ts";
+import { type ChunkHeader, type ChunkSource, parseHeader } from "../chunk/chunk-header.ts";
+import { chunkKeyBytes, type PackedChunk } from "../chunk/packed-chunk.ts";
 import { Failure } from "../failure.ts";
 import {
   completeFrame,
   FrameKind,
   type PackedFrame,
-  packFrame,
   readFrame,
   readFrameChecksum,
   writeFrame,
@@ -22,8 +22,6 @@ import type { LmdbEnvironment } from "../lmdb/environment.ts";
 const headerColumn = 0xffff;
 /** Level for chunk headers, which are read more often than columns. */
 const headerZstdLevel = 3;
-
-const chunkKeyBytes = 8;
 
 const ColumnPart = { payload: 0, filter: 1 } as const;
 
@@ -38,25 +36,6 @@ function chunkKey(chunk: number, column: number, part: number): Buffer {
 /** LMDB key of a chunk's header. */
 export function headerKey(chunk: number): Buffer {
   return chunkKey(chunk, headerColumn, ColumnPart.payload);
-}
-
-/** A chunk whose columns are compressed. It has no chunk number yet, so its frames still lack key and checksum. */
-export interface PackedChunk {
-  header: ChunkHeader;
-  /** For each column its payload and, if it has one, its membership filter. */
-  columns: { payload: PackedFrame; filter: PackedFrame | undefined }[];
-}
-
-/** Compresses the columns of a chunk, which is most of the work of sealing. Pure. */
-export function packChunk({ header, payloads, filters }: EncodedChunk, zstdLevel: number): PackedChunk {
-  const columns = payloads.map((payload, i) => {
-    const filter = filters[i];
-    return {
-      payload: packFrame(chunkKeyBytes, payload, { zstdLevel }),
-      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { zstdLevel }),
-    };
-  });
-  return { header, columns };
 }
 
 /** A chunk ready to be written: its framed LMDB values and its manifest entry. */
@@ -123,7 +102,7 @@ export function openChunk(
   const header = parseHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
   return {
     header,
-    arrivalBase: 0,
+    arrivalBase: header.arrivalBase ?? 0,
     payload: (i) => {
       const column = header.columns[i]!;
       const what = `column ${column.key === "" ? column.role : JSON.stringify(column.key)}`;

@@ -1,7 +1,8 @@
 /** Keeps partitions and chunks open between the queries of one thread. */
-import { type ChunkSource, openPart } from "../chunk/chunk-header.ts";
+import type { ChunkSource } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
+import { openPart } from "../chunk/part.ts";
 import { openChunksMax, openPartitionsMax, openPartsMax } from "../limits.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { openChunk } from "../partition/chunk-store.ts";

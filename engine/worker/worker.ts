@@ -8,6 +8,7 @@ import {
   readFilePrefix,
   readWholeRecords,
 } from "../backup/backup-reader.ts";
+import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
 import {
@@ -21,7 +22,6 @@ import {
   repairFoundDamage,
   sealChunks,
 } from "../maintenance/maintenance-worker.ts";
-import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
 import type { SampleAnswer } from "../series/sample-task.ts";

@@ -5,12 +5,12 @@ import { resolve } from "node:path";
 import type { DirectLoad } from "../ingest/direct-load.ts";
 import type { LogFieldNames } from "../ingest/loggers/field-names.ts";
 import { signalOfPath } from "../ingest/signal-path.ts";
-import { batchesOf } from "./client/batches.ts";
+import { batchesOf, type GroupSize, groupsOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
-import type { DeliverBatch, Tally } from "./client/sender.ts";
+import type { Delivered, DeliverGroup, Tally } from "./client/sender.ts";
 import { createTally, localKeyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { memoryFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
@@ -27,6 +27,9 @@ const batchBytes = 2 * 1024 * 1024;
  * of a large one more samples share them.
  */
 const directSampleBatchBytes = 12 * 1024 * 1024;
+/** Batches that a server has at a time. */
+const batchesInFlightMax = 4;
+const oneBatch: GroupSize = { bytesMax: 0, linesMax: 0 };
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
@@ -93,25 +96,24 @@ export const ingest: Command<typeof flags> = {
       const client = await openClient(settings);
       // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
-      return ingestFiles(
-        (run) => deliverOverHttp(client, { signal, names }, run),
-        { signal, names },
-        files,
-        stop.signal,
-      );
+      const deliver: MakeDelivery = (run) => deliverOverHttp(client, { signal, names }, run);
+      const delivery = { deliver, group: oneBatch, inFlightMax: batchesInFlightMax };
+      return ingestFiles(delivery, { signal, names }, files, stop.signal);
     }
-    restartWithLessMemory(settings.memory ?? undefined);
+    restartWithLessMemory("load", settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);
     });
     try {
-      return await ingestFiles(
-        (run) => deliverIntoFolder(load, { signal, names }, run),
-        { signal, names, takeMemory: load.takeMemory },
-        files,
-        stop.signal,
-      );
+      const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
+      const isSamples = signal === "metrics";
+      const delivery = {
+        deliver,
+        group: isSamples ? oneBatch : load.groupSize,
+        inFlightMax: isSamples ? batchesInFlightMax : load.groupsAtATime,
+      };
+      return await ingestFiles(delivery, { signal, names, takeMemory: load.takeMemory }, files, stop.signal);
     } finally {
       await load.close();
     }
@@ -150,13 +152,21 @@ function queryOf(names: LogFieldNames | undefined): string {
   return `?${new URLSearchParams(given.map(([part, name]): [string, string] => [`${part}Field`, name as string]))}`;
 }
 
-type MakeDelivery = (run: FileRun) => DeliverBatch;
+type MakeDelivery = (run: FileRun) => DeliverGroup;
+
+/** How batches go to where they are stored. */
+interface Delivery {
+  deliver: MakeDelivery;
+  group: GroupSize;
+  /** Groups in flight. */
+  inFlightMax: number;
+}
 
 function deliverOverHttp(
   client: Client,
   { signal, names }: FileContent,
   { scope, stop, onProblem }: FileRun,
-): DeliverBatch {
+): DeliverGroup {
   const query = queryOf(names);
   const path = `/api/v1/ingest/${signal}${query}`;
   return makeServerDelivery({ client, signal: stop, path, scope: `${scope}${query}`, onProblem });
@@ -166,21 +176,19 @@ function deliverIntoFolder(
   load: DirectLoad,
   { signal, names }: FileContent,
   { scope, stop }: FileRun,
-): DeliverBatch {
-  return (batch) => {
+): DeliverGroup {
+  const keyScope = `${scope}${queryOf(names)} ${signal}`;
+  return async (group): Promise<Delivered> => {
     stop.throwIfAborted();
-    return load.take(
-      signalOfPath[signal],
-      batch.bytes,
-      localKeyOf(batch, `${scope}${queryOf(names)} ${signal}`),
-      names,
-    );
+    const pieces = group.map((batch) => ({ ...batch, key: localKeyOf(batch, keyScope) }));
+    const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, names);
+    return { ...counts, dropped: 0, refusals: errors };
   };
 }
 
 /** Ingests the files one after the other; returns the exit code. */
 async function ingestFiles(
-  to: MakeDelivery,
+  to: Delivery,
   content: FileContent,
   files: readonly string[],
   stop: AbortSignal,
@@ -194,7 +202,7 @@ async function ingestFiles(
 }
 
 async function ingestFile(
-  to: MakeDelivery,
+  { deliver, group, inFlightMax }: Delivery,
   { signal, names, takeMemory }: FileContent,
   input: InputFile,
   stop: AbortSignal,
@@ -226,7 +234,8 @@ async function ingestFile(
       stop,
       onProblem: (problem) => progress.note(`${escapeLine(problem)}; trying again`),
     };
-    await sendAll(batches, tally, to(run));
+    const groups = groupsOf(batches, group, input.isLive ? idleMs : null);
+    await sendAll(groups, tally, deliver(run), inFlightMax);
   } catch (error) {
     if (!stop.aborted) throw new Error(formatStopped(input, tally, error));
   } finally {

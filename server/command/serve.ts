@@ -161,7 +161,7 @@ export const serve: Command<typeof flags> = {
   ],
   run: async (settings, operands) => {
     refuseOperands("serve", operands);
-    restartWithLessMemory(settings.memory ?? undefined);
+    restartWithLessMemory("serve", settings.memory ?? undefined);
     const stopped = waitForStopSignal("what is acknowledged is kept");
     const { startService } = await import("../service.ts");
     const service = await startService({

@@ -80,7 +80,7 @@ export class DecodePool {
    * memory.
    */
   decode(task: BodyTask): Promise<DecodedBody> {
-    const bytes = task.body.length;
+    const bytes = (task.pieces ?? []).reduce((sum, piece) => sum + piece.bytes.length, task.body.length);
     if (!this.#waitingBytes.take(task.sender, bytes)) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }

@@ -2,7 +2,13 @@
  * Messages between the HTTP thread and the decoding threads: plain data; bodies are transferred, batches are shared.
  */
 
-import type { ActiveSeriesTables, AdmissionCounts, EncodedBatch, RowSignal } from "../../engine/index.ts";
+import type {
+  ActiveSeriesTables,
+  AdmissionCounts,
+  ChunkCaps,
+  EncodedBatch,
+  RowSignal,
+} from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { AdmissionSettings } from "./admission-settings.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
@@ -47,12 +53,23 @@ interface BodyAdmission {
   rules: SharedJson;
 }
 
+/** A piece of a body: whole lines, which are stored once however often they are sent. */
+export interface BodyPiece {
+  bytes: Uint8Array;
+  /** Hash of its idempotency key. */
+  keyHash: string;
+  /** Number of its first line, from 1. */
+  firstLine: number;
+}
+
 /** One body to decode, with everything that decides what becomes of it. */
 export interface BodyTask {
   content: BodyContent;
   format: BodyFormat;
   /** Transferred, unless it lies in shared memory: the sending thread cannot read it any more. */
   body: Uint8Array;
+  /** The body in pieces, in shared memory; `body` is empty then (JSON lines of logs and spans). */
+  pieces?: readonly BodyPiece[] | undefined;
   encoding: Encoding;
   unpackedBytesMax: number;
   arrivalMs: number;
@@ -72,6 +89,8 @@ export interface BodyTask {
   storedDocuments?: readonly number[];
   /** The fields of log rows that the sender named (JSON lines). */
   fieldNames?: LogFieldNames | undefined;
+  /** Many rows become chunks within these caps that are ready for disk. Absent: the store gathers the rows. */
+  packedCaps?: ChunkCaps | undefined;
   /** What decides which rows are admitted; without it only the engine's own bounds apply. */
   admission?: BodyAdmission;
 }

@@ -39,7 +39,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
   return {
     ok: true,
     batch,
-    unpackedBytes: body.length + sink.innerBytes,
+    unpackedBytes: body.length + sumBytes(task.pieces) + sink.innerBytes,
     contentKey: isKnowable ? (keyBefore ?? contentKey(task, body)) : null,
     dropped: countDroppedRows(task, admissionCounts),
     admissionCounts,
@@ -50,6 +50,10 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,
   };
+}
+
+function sumBytes(pieces: BodyTask["pieces"] = []): number {
+  return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
 /**

@@ -1,28 +1,51 @@
 /**
- * Loads files of rows straight into a data folder that no server has open: decoded, journaled and sealed on all cores.
+ * Loads files of rows straight into a data folder that no server has open, on all cores. Decoding threads make chunks of
+ * logs and spans, which only have to be copied into their partition after they are in the journal.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   divideMemory,
   Failure,
+  hashKey,
   openStore,
   type Signal,
   type Store,
   type StoreEvent,
 } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import type { RefusedLine } from "./decode-task.ts";
 import { Intake, type IntakeResult, type IntakeStore } from "./intake.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 
+/** Whole lines of an input, in memory that `takeMemory` gave and that is given back. */
+interface InputPiece {
+  bytes: Uint8Array;
+  /** Its idempotency key: a second piece with the key adds nothing. */
+  key: string;
+  /** Number of its first line, from 1. */
+  firstLine: number;
+}
+
+/** What became of pieces. Refused lines are numbered as in the input. */
+interface LoadedPieces {
+  accepted: number;
+  /** Rows that the same pieces had added before. */
+  duplicates: number;
+  refused: number;
+  /** The first refused lines. */
+  errors: RefusedLine[];
+}
+
 export interface DirectLoad {
-  /** Memory for the lines of one `take`. */
+  /** How much of logs or spans to take at a time: their rows become one chunk. */
+  readonly groupSize: { bytesMax: number; linesMax: number };
+  /** More groups at a time do not load faster. */
+  readonly groupsAtATime: number;
+  /** Memory for the lines of one piece. */
   takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
-  /**
-   * Resolves once the rows are on disk. `lines` are in memory that `takeMemory` gave and that is given back. `key` is
-   * the idempotency key of the lines: the second call with a key adds nothing. Throws Failure, Refusal.
-   */
-  take(signal: Signal, lines: Uint8Array, key: string, fieldNames?: LogFieldNames): Promise<IntakeResult>;
+  /** Resolves once the rows are on disk. Samples come in single pieces. Throws Failure, Refusal. */
+  take(signal: Signal, pieces: readonly InputPiece[], fieldNames?: LogFieldNames): Promise<LoadedPieces>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
 }
@@ -36,6 +59,8 @@ const unstamped = {
   sender: "direct",
   environment: null,
 } as const;
+/** Shared: what is not would be gone with the first task that has it. */
+const noBytes = new Uint8Array(new SharedArrayBuffer(0));
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
@@ -105,6 +130,10 @@ function waitForRoom(store: Store): IntakeStore {
   };
 }
 
+function sumBytes(pieces: readonly InputPiece[]): number {
+  return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+}
+
 /**
  * Opens a data folder for loading, within so many bytes of memory. Throws Failure "folder" where the folder is in use or
  * cannot be used, "input" where the memory is too little.
@@ -120,6 +149,7 @@ export async function openDirectLoad(
     store: waitForRoom(store),
     metrics: new Metrics(),
     memory,
+    packedCaps: memory.chunkCaps,
     now: Date.now,
     admission: {},
     rules: () => noRules,
@@ -128,16 +158,46 @@ export async function openDirectLoad(
   const bodies = new SharedBodies();
   // The decoding threads take from one sender half of what they may have waiting.
   const decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
+  const takeNew = async (
+    signal: Signal,
+    pieces: readonly InputPiece[],
+    fieldNames?: LogFieldNames,
+  ): Promise<IntakeResult> => {
+    const bytes = sumBytes(pieces);
+    await decoded.take(bytes);
+    try {
+      const [{ bytes: body, key }] = pieces as [InputPiece];
+      const sent =
+        signal === "metrics"
+          ? { body, key }
+          : {
+              body: noBytes,
+              key: null,
+              pieces: pieces.map((each) => ({ ...each, keyHash: hashKey(each.key) })),
+            };
+      const result = await intake.take({ ...unstamped, signal, ...sent, fieldNames });
+      const linesBefore = signal === "metrics" ? pieces[0]!.firstLine - 1 : 0;
+      const errors = result.errors.map(({ line, reason }) => ({ line: linesBefore + line, reason }));
+      return { ...result, errors };
+    } finally {
+      decoded.give(bytes);
+    }
+  };
   return {
+    groupSize: { bytesMax: memory.loadBytes, linesMax: memory.chunkCaps.rowsMax },
+    groupsAtATime: memory.decodeThreads,
     takeMemory: (bytes) => bodies.take(bytes),
-    take: async (signal, lines, key, fieldNames) => {
-      const { byteLength } = lines;
-      await decoded.take(byteLength);
+    take: async (signal, pieces, fieldNames) => {
+      const known = signal === "metrics" ? [] : store.findKeyRows(pieces.map(({ key }) => hashKey(key)));
+      const fresh = pieces.filter((_, i) => known[i] === undefined);
+      const duplicates = known.reduce((sum: number, rows) => sum + (rows ?? 0), 0);
       try {
-        return await intake.take({ ...unstamped, signal, body: lines, key, fieldNames });
+        if (fresh.length === 0) return { accepted: 0, duplicates, refused: 0, errors: [] };
+        const { accepted, duplicate, refused, errors } = await takeNew(signal, fresh, fieldNames);
+        if (duplicate) return { accepted: 0, duplicates: accepted, refused, errors };
+        return { accepted, duplicates, refused, errors };
       } finally {
-        decoded.give(byteLength);
-        bodies.giveBack(lines);
+        for (const { bytes } of pieces) bodies.giveBack(bytes);
       }
     },
     close: async () => {

@@ -11,7 +11,7 @@ import { readGelf, readGelfMessages } from "./gelf/decode.ts";
 import { readInfluxLines } from "./influx/decode.ts";
 import { readJaegerBatch } from "./jaeger/decode.ts";
 import { readJournalExport } from "./journald/decode.ts";
-import { readJsonLines } from "./json/read-lines.ts";
+import { makeJsonReader } from "./json/read-lines.ts";
 import { readPushJson, readPushProtobuf } from "./loki/decode.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
 import { readMetricsJson, readMetricsProtobuf } from "./otlp/metrics.ts";
@@ -25,8 +25,7 @@ import { readZipkinSpans } from "./zipkin/decode.ts";
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
-  "json lines": (body, task) =>
-    fillSink(makeSink(task), (sink) => readJsonLines(body, sink, task.fieldNames)),
+  "json lines": (body, task) => fillSink(makeSink(task), (sink) => readJsonBody(body, sink, task)),
   "otlp logs": makeRowReader("logs", readLogsProtobuf),
   "otlp logs json": makeRowReader("logs", readLogsJson),
   "otlp traces": makeRowReader("traces", readTracesProtobuf),
@@ -52,6 +51,16 @@ export const formats = {
   "remote write 1": makeSampleReader(readRemoteWrite1),
   "remote write 2": makeSampleReader(readRemoteWrite2),
 } satisfies Record<BodyFormat, ReadBody>;
+
+function readJsonBody(body: Buffer, sink: RowSink | SampleSink, { pieces, fieldNames }: BodyTask): void {
+  const read = makeJsonReader(sink, fieldNames);
+  if (pieces === undefined || sink instanceof SampleSink) read(body);
+  else for (const piece of pieces) sink.readPiece(piece, () => read(toBuffer(piece.bytes)));
+}
+
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
 
 /** The sink for the body's signal. */
 function makeSink(task: BodyTask): RowSink | SampleSink {

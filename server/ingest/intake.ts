@@ -3,13 +3,13 @@
  * only passes bytes on.
  */
 
-import type { AppendResult, MemoryBudget, Signal, Store } from "../../engine/index.ts";
+import type { AppendResult, ChunkCaps, MemoryBudget, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import { DecodePool } from "./decode-pool.ts";
-import type { BodyFormat, DecodedBody, RefusedLine } from "./decode-task.ts";
+import type { BodyFormat, BodyPiece, DecodedBody, RefusedLine } from "./decode-task.ts";
 import { DocumentIds } from "./documents/document-ids.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
 import {
@@ -40,6 +40,8 @@ export interface IntakeOptions {
   rules: () => StoredRules;
   /** The limits of the token with this id. */
   limitsOf: (sender: string) => SenderLimits;
+  /** See `BodyTask`. */
+  packedCaps?: ChunkCaps;
   now: () => number;
 }
 
@@ -47,6 +49,8 @@ export interface IntakeBody {
   signal: Signal;
   format: BodyFormat;
   body: Uint8Array;
+  /** The body in pieces, each with its key; `body` is empty and `key` null then. */
+  pieces?: readonly BodyPiece[];
   encoding: Encoding;
   /** Id of the token that sent the body. */
   sender: string;
@@ -183,11 +187,12 @@ export class Intake {
       ...sent,
       arrivalMs: now(),
       unpackedBytesMax: Math.min(ingestUnpackedBytesMax, memory.unpackedBytesMax),
-      wantsContentKey: key === null,
+      wantsContentKey: key === null && sent.pieces === undefined,
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
       storedDocuments,
       families: this.#families.shared,
+      packedCaps: this.#options.packedCaps,
       admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
     });
   }
@@ -209,8 +214,9 @@ export class Intake {
   async #append(goodRows: number, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
     if (goodRows === 0) return { rows: 0, duplicate: false };
     const key = toStoreKey(decoded, body);
-    const keyAgeMs = body.key === null ? contentKeyAgeMs : namedKeyAgeMs;
-    return this.#options.store.appendEncoded(decoded.batch, key === null ? {} : { key, keyAgeMs });
+    const isNamed = body.key !== null || body.pieces !== undefined;
+    const keyAgeMs = isNamed ? namedKeyAgeMs : contentKeyAgeMs;
+    return this.#options.store.appendEncoded(decoded.batch, key === null ? { keyAgeMs } : { key, keyAgeMs });
   }
 }
 

@@ -6,8 +6,10 @@ import {
   type AdmissionCounts,
   BatchBuilder,
   type BatchColumns,
+  type ChunkCaps,
   type EncodedBatch,
   type LogRow,
+  type PieceKey,
   type RowRanges,
   type RowSignal,
   type Sample,
@@ -15,7 +17,7 @@ import {
 } from "../../engine/index.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { makeAdmissionPolicy } from "./admission.ts";
-import type { BodyDocuments, BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
+import type { BodyDocuments, BodyPiece, BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
 import { canBeJson, flattenMessage, toLogRow } from "./json/flat-message.ts";
 import { RowProblem } from "./json/json-row.ts";
 import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "./limits.ts";
@@ -42,6 +44,8 @@ export abstract class Sink {
   /** The first refused rows, in the order of the body. */
   readonly refused: RefusedLine[] = [];
   readonly refusedByKind = new Map<RefusedKind, number>();
+  /** Added to the numbers of refused lines. */
+  linesBefore = 0;
   #repeatedBytes = 0;
 
   constructor(arrivalMs: number) {
@@ -54,9 +58,7 @@ export abstract class Sink {
     return this.builder.counts;
   }
 
-  finish(): EncodedBatch {
-    return this.builder.finish();
-  }
+  abstract finish(): EncodedBatch;
 
   /** Gives the memory of the rows to the next body; the sink must not be used any more. */
   release(): void {
@@ -134,7 +136,7 @@ export abstract class Sink {
   /** Records that a line or element holds no row that can be stored. */
   refuseLine(line: number, kind: RefusedKind, reason: string): void {
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
-    if (this.refused.length < refusedRowsListed) this.refused.push({ line, reason });
+    if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.linesBefore + line, reason });
   }
 }
 
@@ -143,6 +145,9 @@ export class RowSink extends Sink {
   readonly builder: BatchBuilder;
   /** Log messages that are JSON objects become attributes. */
   readonly flattensJson: boolean;
+  readonly #packedCaps: ChunkCaps | undefined;
+  /** The keys of the pieces that were read. */
+  #keys: PieceKey[] | undefined;
 
   /** `columns`: where the rows are collected; the fastest by default. */
   constructor(signal: RowSignal, task: BodyTask, columns?: BatchColumns) {
@@ -150,6 +155,20 @@ export class RowSink extends Sink {
     this.signal = signal;
     this.builder = new BatchBuilder(signal, makeAdmissionPolicy(task), columns);
     this.flattensJson = task.flattensJson && signal === "logs";
+    this.#packedCaps = task.packedCaps;
+  }
+
+  finish(): EncodedBatch {
+    return this.builder.finish({ packedCaps: this.#packedCaps, keys: this.#keys });
+  }
+
+  /** Calls `read`, which adds the rows of a piece of the body. */
+  readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => void): void {
+    const rowsBefore = this.builder.rows;
+    this.linesBefore = firstLine - 1;
+    read();
+    this.#keys ??= [];
+    this.#keys.push({ hash, rows: this.builder.rows - rowsBefore });
   }
 
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
@@ -191,6 +210,10 @@ export class SampleSink extends Sink {
   constructor(task: BodyTask, census: ActiveSeriesTables) {
     super(task.arrivalMs);
     this.builder = new SampleBatchBuilder({ ...makeAdmissionPolicy(task), census: new ActiveSeries(census) });
+  }
+
+  finish(): EncodedBatch {
+    return this.builder.finish();
   }
 
   /** Adds the samples of one point, which counts as one row; returns why one of them cannot be stored. */

@@ -7,6 +7,8 @@ export interface Batch {
   offset: number;
   /** Number of its first line in the input, from 1. */
   firstLine: number;
+  /** Number of its lines. */
+  lines: number;
 }
 
 export interface BatchOptions {
@@ -103,9 +105,10 @@ function findLineEnd(bytes: Buffer, target: number): number {
 }
 
 function takeBatch(cutter: Cutter, length: number): Batch {
-  const batch = { bytes: cutter.memory.subarray(0, length), offset: cutter.offset, firstLine: cutter.line };
+  const bytes = cutter.memory.subarray(0, length);
+  const batch = { bytes, offset: cutter.offset, firstLine: cutter.line, lines: countNewlines(bytes) };
   cutter.offset += length;
-  cutter.line += countNewlines(batch.bytes);
+  cutter.line += batch.lines;
   cutter.lastBatchBytes = length;
   setPending(cutter, length, cutter.pendingBytes - length);
   return batch;
@@ -147,12 +150,41 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** Yields the chunks, and null whenever none has come for `idleMs`. */
-async function* markSilences(
-  chunks: AsyncIterable<Uint8Array>,
-  idleMs: number,
-): AsyncGenerator<Uint8Array | null> {
-  const iterator = chunks[Symbol.asyncIterator]();
+/** How much goes together. */
+export interface GroupSize {
+  bytesMax: number;
+  linesMax: number;
+}
+
+/**
+ * Yields batches in groups of at most this size, or of one batch. When none has come for `idleMs`, those that have come
+ * make a group.
+ */
+export async function* groupsOf(
+  batches: AsyncGenerator<Batch>,
+  { bytesMax, linesMax }: GroupSize,
+  idleMs: number | null,
+): AsyncGenerator<Batch[]> {
+  let group: Batch[] = [];
+  let [bytes, lines] = [0, 0];
+  for await (const batch of idleMs === null ? batches : markSilences(batches, idleMs)) {
+    const isFull = batch === null || bytes + batch.bytes.length > bytesMax || lines + batch.lines > linesMax;
+    if (isFull && group.length > 0) {
+      yield group;
+      group = [];
+      [bytes, lines] = [0, 0];
+    }
+    if (batch === null) continue;
+    group.push(batch);
+    bytes += batch.bytes.length;
+    lines += batch.lines;
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Yields what comes, and null whenever nothing has come for `idleMs`. */
+async function* markSilences<T>(coming: AsyncIterable<T>, idleMs: number): AsyncGenerator<T | null> {
+  const iterator = coming[Symbol.asyncIterator]();
   let next = iterator.next();
   while (true) {
     let timer: NodeJS.Timeout | undefined;

@@ -33,10 +33,12 @@ export interface SenderOptions {
   onProblem: (problem: string) => void;
 }
 
-/** Resolves once the rows are stored or refused. Throws an Error of one sentence where that is impossible. */
-export type DeliverBatch = (batch: Batch) => Promise<IntakeResult>;
+/** What became of a group of batches. Refused lines are numbered as in the input. */
+export type Delivered = Omit<Tally, "bytes">;
 
-const batchesInFlightMax = 4;
+/** Resolves once the rows are stored or refused. Throws an Error of one sentence where that is impossible. */
+export type DeliverGroup = (group: readonly Batch[]) => Promise<Delivered>;
+
 const triesMax = 12;
 const refusalsListedMax = 10;
 const waitMsMax = 15_000;
@@ -47,46 +49,65 @@ export function createTally(): Tally {
   return { accepted: 0, duplicates: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
 }
 
-/** Delivers all batches. Throws the first error of `deliver` once no other batch is in flight. */
+/**
+ * Delivers groups of batches, so many at once, while the next one is read. Throws the first error of `deliver` once no other
+ * group is in flight.
+ */
 export async function sendAll(
-  batches: AsyncIterable<Batch>,
+  groups: AsyncGenerator<Batch[]>,
   tally: Tally,
-  deliver: DeliverBatch,
+  deliver: DeliverGroup,
+  inFlightMax: number,
 ): Promise<void> {
   const inFlight = new Set<Promise<void>>();
   let failure: unknown;
-  for await (const batch of batches) {
-    const sent = sendOne(batch, tally, deliver)
-      .catch((error: unknown) => {
-        failure ??= error;
-      })
-      .finally(() => inFlight.delete(sent));
-    inFlight.add(sent);
-    if (inFlight.size >= batchesInFlightMax) await Promise.race(inFlight);
-    if (failure !== undefined) break;
+  try {
+    for (let next = groups.next(), read = await next; read.done !== true; read = await next) {
+      const sent = sendOne(read.value, tally, deliver)
+        .catch((error: unknown) => {
+          failure ??= error;
+        })
+        .finally(() => inFlight.delete(sent));
+      inFlight.add(sent);
+      next = groups.next();
+      // Reported when it is awaited, which does not happen after a failure.
+      next.catch(() => undefined);
+      if (inFlight.size >= inFlightMax) await Promise.race(inFlight);
+      if (failure !== undefined) break;
+    }
+  } finally {
+    // Not awaited: an input that stays silent may still be read.
+    void groups.return(undefined).catch(() => undefined);
+    await Promise.all(inFlight);
   }
-  await Promise.all(inFlight);
   if (failure !== undefined) throw failure;
 }
 
-/** Makes the delivery over HTTP. */
-export function makeServerDelivery(options: SenderOptions): DeliverBatch {
-  return async (batch) => JSON.parse((await sendUntilAnswered(batch, options)).text) as IntakeResult;
+/** Makes the delivery over HTTP, of groups of one batch. */
+export function makeServerDelivery(options: SenderOptions): DeliverGroup {
+  return async ([batch]) => {
+    const result = JSON.parse((await sendUntilAnswered(batch!, options)).text) as IntakeResult;
+    const { accepted, duplicate, refused, dropped = 0, errors } = result;
+    return {
+      ...(duplicate ? { accepted: 0, duplicates: accepted } : { accepted, duplicates: 0 }),
+      ...{ refused, dropped },
+      refusals: errors.map(({ line, reason }) => ({ line: batch!.firstLine + line - 1, reason })),
+    };
+  };
 }
 
-async function sendOne(batch: Batch, tally: Tally, deliver: DeliverBatch): Promise<void> {
-  const result = await deliver(batch);
-  if (result.duplicate) tally.duplicates += result.accepted;
-  else tally.accepted += result.accepted;
-  tally.refused += result.refused;
-  tally.dropped += result.dropped ?? 0;
-  // Batches may be answered out of order, so the first refusals of each are kept; the summary sorts and cuts the list.
-  const refusals = result.errors.slice(0, refusalsListedMax);
-  for (const { line, reason } of refusals) tally.refusals.push({ line: batch.firstLine + line - 1, reason });
+async function sendOne(group: readonly Batch[], tally: Tally, deliver: DeliverGroup): Promise<void> {
+  const { accepted, duplicates, refused, dropped, refusals } = await deliver(group);
+  tally.accepted += accepted;
+  tally.duplicates += duplicates;
+  tally.refused += refused;
+  tally.dropped += dropped;
+  // Groups may be answered out of order, so the first refusals of each are kept; the summary sorts and cuts the list.
+  tally.refusals.push(...refusals.slice(0, refusalsListedMax));
   if (tally.refusals.length > 100 * refusalsListedMax) {
     tally.refusals.sort((a, b) => a.line - b.line).length = refusalsListedMax;
   }
-  tally.bytes += batch.bytes.length;
+  for (const { bytes } of group) tally.bytes += bytes.length;
 }
 
 /** Retries until an answer says which rows were accepted and which refused. */

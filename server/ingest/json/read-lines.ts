@@ -1,7 +1,7 @@
 /** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
-import type { RowStop } from "../../../engine/index.ts";
+import type { JsonRows, RowStop } from "../../../engine/index.ts";
 import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
 import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
 import { RowSink, SampleSink, type Sink } from "../row-sink.ts";
@@ -20,20 +20,30 @@ import { readSpanRow, spanKeys } from "./span-row.ts";
 type ReadLine = (from: number, to: number) => string | undefined;
 
 /**
- * Reads every row of a body into the sink. Strings are decoded in place, so the body must not be read again. Throws
- * Refusal.
+ * Returns a function that reads every row of a body, or of a piece of it, into the sink. It decodes strings in place, so the
+ * bytes must not be read again. It throws Refusal.
  */
-export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: LogFieldNames): void {
-  // Rows are checked one by one only where the body as a whole is not valid UTF-8.
-  const isValidBody = isUtf8(body);
-  if (sink instanceof SampleSink && isValidBody) {
-    readSamples(body, sink);
-    return;
-  }
-  if (sink instanceof RowSink && names === undefined && isValidBody && readFast(body, sink)) return;
-  const readLine = sink instanceof RowSink ? makeRowReader(body, sink, names) : makeSampleReader(body, sink);
-  forEachRow(body, (from, to, line) => {
-    if (!isValidBody && !isUtf8(body.subarray(from, to))) {
+export function makeJsonReader(sink: RowSink | SampleSink, names?: LogFieldNames): (piece: Buffer) => void {
+  const readFast: ReadFast =
+    sink instanceof RowSink && names === undefined ? makeFastReader(sink) : () => false;
+  return (piece) => {
+    // Rows are checked one by one only where the bytes as a whole are not valid UTF-8.
+    const isValid = isUtf8(piece);
+    if (sink instanceof SampleSink && isValid) readSamples(piece, sink);
+    else if (!isValid || !readFast(piece)) readGenerally(piece, isValid, sink, names);
+  };
+}
+
+function readGenerally(
+  piece: Buffer,
+  isValid: boolean,
+  sink: RowSink | SampleSink,
+  names: LogFieldNames | undefined,
+): void {
+  const readLine =
+    sink instanceof RowSink ? makeLineReader(piece, sink, names) : makeSampleReader(piece, sink);
+  forEachRow(piece, (from, to, line) => {
+    if (!isValid && !isUtf8(piece.subarray(from, to))) {
       sink.refuseLine(line, "encoding", "not valid UTF-8");
       return;
     }
@@ -41,31 +51,43 @@ export function readJsonLines(body: Buffer, sink: RowSink | SampleSink, names?: 
   });
 }
 
+/** Reads a piece; returns false, with nothing read, where that is not possible. Throws Refusal. */
+type ReadFast = (piece: Buffer) => boolean;
+
 /**
- * Reads logs or spans straight into the batch, but for those of unusual shapes. Returns false, with nothing read, where
- * the batch cannot do that, and for other signals. Throws Refusal.
+ * Returns a function that reads logs or spans straight into the batch, but for those of unusual shapes. It can do so
+ * where the batch can, and for no other signals.
  */
-function readFast(body: Buffer, sink: RowSink): boolean {
+function makeFastReader(sink: RowSink): ReadFast {
   const { signal, builder, flattensJson, arrivalMs } = sink;
-  if (signal !== "logs" && signal !== "traces") return false;
+  if (signal !== "logs" && signal !== "traces") return () => false;
   const names =
     signal === "logs"
       ? { loggerNames, otherSignalNames }
       : { loggerNames: noNames, otherSignalNames: noNames };
-  if (signal === "traces") for (const key of spanKeys) builder.addKeyText(key);
-  const form = { signal, start: findStart(body), arrivalMs, flattensJson, ...names };
-  const rows = builder.readJson(body, { ...form, keysMax: ingestKeysMax, membersMax: flatKeysMax });
-  if (rows === undefined) return false;
+  const form = { signal, arrivalMs, flattensJson, ...names, keysMax: ingestKeysMax, membersMax: flatKeysMax };
   const addParsed = makeGeneralReader(sink);
-  /** Reads or adds the row at which reading stopped. */
-  const finishRow = (stop: RowStop): string | undefined => {
-    if (stop === "staged row") return sink.addUncountedRanges(rows.stagedRow, rows.bytes);
-    const { from, to } = rows.lastRow;
-    return addParsed(body.toString("utf8", from, to));
+  let rows: JsonRows | undefined;
+  const begin = (piece: Buffer): JsonRows | undefined => {
+    const start = findStart(piece);
+    if (rows !== undefined) return builder.readMoreJson(rows, piece, start);
+    if (signal === "traces") for (const key of spanKeys) builder.addKeyText(key);
+    rows = builder.readJson(piece, { ...form, start });
+    return rows;
   };
-  forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
-  sink.untimedRows += rows.finish();
-  return true;
+  return (piece) => {
+    const begun = begin(piece);
+    if (begun === undefined) return false;
+    /** Reads or adds the row at which reading stopped. */
+    const finishRow = (stop: RowStop): string | undefined => {
+      if (stop === "staged row") return sink.addUncountedRanges(begun.stagedRow, begun.bytes);
+      const { from, to } = begun.lastRow;
+      return addParsed(piece.toString("utf8", from, to));
+    };
+    forEachStop(piece, begun, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
+    sink.untimedRows += begun.finish();
+    return true;
+  };
 }
 
 const noNames: ReadonlySet<string> = new Set();
@@ -118,19 +140,19 @@ function forEachStop(
 }
 
 /** Rows of the usual shape are read by the fast reader, the others by the general one. */
-function makeRowReader(sent: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
+function makeLineReader(sent: Buffer, sink: RowSink, names?: LogFieldNames): ReadLine {
   const body = sink.builder.read(sent);
   // Only the general reader looks fields up by names that the sender gives.
-  const fastReader = names === undefined ? makeFastReader(body, sink) : undefined;
+  const plainReader = names === undefined ? makePlainReader(body, sink) : undefined;
   const addParsed = makeGeneralReader(sink, names);
   return (from, to) => {
-    const ranges = fastReader?.read(from, to);
+    const ranges = plainReader?.read(from, to);
     if (ranges !== undefined) return sink.addUncountedRanges(ranges, body);
     return addParsed(body.toString("utf8", from, to));
   };
 }
 
-function makeFastReader(body: Buffer, sink: RowSink): JsonLines | undefined {
+function makePlainReader(body: Buffer, sink: RowSink): JsonLines | undefined {
   switch (sink.signal) {
     case "logs":
       return new JsonLines(body, sink.builder, (scanner) => new LogForm(scanner, sink));

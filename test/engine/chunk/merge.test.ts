@@ -4,13 +4,8 @@ import { expect, test } from "vitest";
 import { createChunkBuilder, getAttributeBuilder } from "../../../engine/chunk/chunk-builder.ts";
 import { decodeChunks } from "../../../engine/chunk/chunk-decoder.ts";
 import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
-import {
-  type ChunkSource,
-  type EncodedChunk,
-  openPart,
-  serializePart,
-  writePart,
-} from "../../../engine/chunk/chunk-header.ts";
+import type { ChunkSource, EncodedChunk } from "../../../engine/chunk/chunk-header.ts";
+import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { compact } from "../../../engine/maintenance/compact-parts.ts";
 import { generateBatches } from "../../../fixtures/logs.ts";
 import { Random } from "../../../fixtures/random.ts";

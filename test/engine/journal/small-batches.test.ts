@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openBatch } from "../../../engine/batch/batch.ts";
 import { encodeBatch } from "../../../engine/batch/batch-builder.ts";
-import { readPartExtent } from "../../../engine/chunk/chunk-header.ts";
+import { readPartExtent } from "../../../engine/chunk/part.ts";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { IdempotencyKeys } from "../../../engine/journal/idempotency-keys.ts";
 import { idempotencyKeysMax, journalBatchesMax, journalSegmentBatches } from "../../../engine/limits.ts";

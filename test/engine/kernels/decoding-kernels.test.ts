@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { AttributeBuilder, createChunkBuilder } from "../../../engine/chunk/chunk-builder.ts";
 import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
-import { type ChunkSource, openPart, serializePart, writePart } from "../../../engine/chunk/chunk-header.ts";
+import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { Failure } from "../../../engine/failure.ts";
 import { readPayload, writePayload } from "../../../engine/files/column-payload.ts";
 import { SlotKind } from "../../../engine/kernels/decoding.ts";

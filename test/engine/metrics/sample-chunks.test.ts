@@ -6,14 +6,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openBatch } from "../../../engine/batch/batch.ts";
 import { SampleBatchBuilder } from "../../../engine/batch/sample-batch-builder.ts";
-import {
-  type ChunkSource,
-  type EncodedChunk,
-  openPart,
-  serializePart,
-  writePart,
-} from "../../../engine/chunk/chunk-header.ts";
+import type { ChunkSource, EncodedChunk } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { decodeValues, encodeValues } from "../../../engine/column/sample-values.ts";
 import { plainColumns, plainHeap } from "../../../engine/kernels/heap.ts";
 import { compactSamples } from "../../../engine/metrics/compact-samples.ts";
