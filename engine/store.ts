@@ -343,13 +343,10 @@ export class Store {
     });
   }
 
-  async #appendBatch(
-    { signal, bytes: frame, rows, starts }: EncodedBatch,
-    { keyHash, keyUntilMs }: StoredKey,
-  ): Promise<{ rows: number }> {
-    if (rows === 0 && keyUntilMs === 0) return { rows: 0 };
+  async #appendBatch({ signal, bytes: frame, rows, starts }: EncodedBatch, key: StoredKey) {
+    if (rows === 0 && key.keyUntilMs === 0) return { rows: 0 };
     await this.#maintenance.waitForRoom();
-    const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
+    const record = await this.#journal.append({ signal, frame, rows, keyHash: undefined, ...key });
     addWritten(this.#catalog.written, "journal", [{ rows, bytes: recordLength(record.frameBytes) }]);
     if (starts !== undefined) this.#activeSeries.noteStarts(starts);
     this.#maintenance.nudge();

@@ -67,7 +67,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
       ...["scan", "state", "threads"],
     ],
     worker: [
-      ...["aggregate", "backup", "chunk", "maintenance", "partition", "plan", "scan", "series"],
+      ...["aggregate", "backup", "chunk", "maintenance", "plan", "scan", "series"],
       ...["summary", "threads"],
     ],
     scatter: [

@@ -4,6 +4,7 @@ import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { encodeSortedRows, type SortedRows } from "../chunk/chunk-encoder.ts";
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import { type PackedChunk, packChunk, rowsZstdLevel } from "../chunk/packed-chunk.ts";
+import type { PieceKey } from "../files/piece-keys.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
@@ -17,7 +18,7 @@ import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
-import { type EncodedBatch, type PieceKey, writeBatch } from "./batch.ts";
+import { type EncodedBatch, writeBatch } from "./batch.ts";
 import type { BatchColumns } from "./batch-columns.ts";
 import { type DocumentForm, DocumentRows, documentRoomBytes } from "./document-rows.ts";
 import { type JsonRowForm, JsonRows, toKeyKinds } from "./json-rows.ts";

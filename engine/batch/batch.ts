@@ -3,13 +3,14 @@
  * so replay needs no second encoding.
  *
  * Payload: u32 number of parts, u32 number of keys; for each part u32 day, u32 rows, u32 bytes, u32 zero; then the
- * parts, then for each key 32 bytes of SHA-256, u32 rows, u32 zero. Arrival numbers of the parts count from 0 through the
+ * parts, then the keys of pieces. Arrival numbers of the parts count from 0 through the
  * batch; the journal records the number that the batch begins with.
  */
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { serializePackedPart, serializePart, writePart } from "../chunk/part.ts";
 import { completeFrame, FrameKind, frameBytes, readTrustedPayload } from "../files/frame.ts";
+import { type PieceKey, pieceKeyBytes, writePieceKeys } from "../files/piece-keys.ts";
 import type { Signal } from "../model/signal.ts";
 
 /** An encoded batch, to be passed to `Store.appendEncoded`. */
@@ -25,14 +26,6 @@ export interface EncodedBatch {
   starts?: BigInt64Array;
 }
 
-/** The idempotency key of a piece of a body. */
-export interface PieceKey {
-  /** SHA-256 of the key, hexadecimal. */
-  hash: string;
-  /** Rows that the piece added. */
-  rows: number;
-}
-
 /** One part of a batch: a view of the batch's bytes. */
 export interface BatchPart {
   day: number;
@@ -42,7 +35,6 @@ export interface BatchPart {
 
 const batchKey = new Uint8Array(0);
 const tableEntryBytes = 16;
-const keyBytes = 40;
 
 /** The parts of a batch, without a copy. The frame's checksum must have been verified. */
 export function openBatch(frame: Uint8Array): BatchPart[] {
@@ -64,17 +56,6 @@ export function openBatch(frame: Uint8Array): BatchPart[] {
   return parts;
 }
 
-/** The keys of the pieces of a batch. The frame's checksum must have been verified. */
-export function readPieceKeys(frame: Uint8Array): PieceKey[] {
-  const { buffer, byteOffset, byteLength } = readTrustedPayload(frame);
-  const payload = Buffer.from(buffer, byteOffset, byteLength);
-  const count = payload.readUInt32LE(4);
-  return Array.from({ length: count }, (_, i) => {
-    const at = byteLength - (count - i) * keyBytes;
-    return { hash: payload.toString("hex", at, at + 32), rows: payload.readUInt32LE(at + 32) };
-  });
-}
-
 /** Serializes parts, and the keys of the pieces that they were read from, into one frame in shared memory. */
 export function writeBatch(
   parts: readonly { day: number; chunk: EncodedChunk | PackedChunk }[],
@@ -85,7 +66,7 @@ export function writeBatch(
   );
   const tableBytes = 8 + parts.length * tableEntryBytes;
   const partsEnd = serialized.reduce((sum, { byteLength }) => sum + byteLength, tableBytes);
-  const payloadBytes = partsEnd + keys.length * keyBytes;
+  const payloadBytes = partsEnd + keys.length * pieceKeyBytes;
   const frame = new Uint8Array(new SharedArrayBuffer(frameBytes(batchKey.byteLength, payloadBytes)));
   const payload = frame.subarray(frame.byteLength - payloadBytes);
   const view = new DataView(payload.buffer, payload.byteOffset);
@@ -99,11 +80,7 @@ export function writeBatch(
     view.setUint32(entry + 8, part.byteLength, true);
     at = writePart(part, payload, at);
   }
-  for (const { hash, rows } of keys) {
-    payload.set(Buffer.from(hash, "hex"), at);
-    view.setUint32(at + 32, rows, true);
-    at += keyBytes;
-  }
+  writePieceKeys(keys, payload, at);
   completeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
   return frame;
 }

@@ -6,11 +6,11 @@
 import { fstatSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readPieceKeys } from "../batch/batch.ts";
 import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder } from "../files/folder.ts";
 import type { FolderLock } from "../files/folder-lock.ts";
+import { readPieceKeys } from "../files/piece-keys.ts";
 import { journalSegmentBatches, journalSegmentBytes } from "../limits.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";

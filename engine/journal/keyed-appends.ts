@@ -1,7 +1,7 @@
 /** Appends under idempotency keys: a key that was used before, or is being used now, adds nothing. */
 import { createHash } from "node:crypto";
-import type { PieceKey } from "../batch/batch.ts";
 import { Failure } from "../failure.ts";
+import type { PieceKey } from "../files/piece-keys.ts";
 import { keyAgeMs } from "../limits.ts";
 import type { IdempotencyKeys } from "./idempotency-keys.ts";
 

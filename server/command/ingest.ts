@@ -29,7 +29,7 @@ const batchBytes = 2 * 1024 * 1024;
 const directSampleBatchBytes = 12 * 1024 * 1024;
 /** Batches that a server has at a time. */
 const batchesInFlightMax = 4;
-const oneBatch: GroupSize = { bytesMax: 0, linesMax: 0 };
+const oneBatch: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 1 };
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
@@ -111,7 +111,7 @@ export const ingest: Command<typeof flags> = {
       const delivery = {
         deliver,
         group: isSamples ? oneBatch : load.groupSize,
-        inFlightMax: isSamples ? batchesInFlightMax : load.groupsAtATime,
+        inFlightMax: isSamples ? batchesInFlightMax : load.groupSize.atATime,
       };
       return await ingestFiles(delivery, { signal, names, takeMemory: load.takeMemory }, files, stop.signal);
     } finally {
@@ -234,7 +234,8 @@ async function ingestFile(
       stop,
       onProblem: (problem) => progress.note(`${escapeLine(problem)}; trying again`),
     };
-    const groups = groupsOf(batches, group, input.isLive ? idleMs : null);
+    const bytesTotal = () => input.dataBytesTotal;
+    const groups = groupsOf(batches, { size: group, idleMs: input.isLive ? idleMs : null, bytesTotal });
     await sendAll(groups, tally, deliver(run), inFlightMax);
   } catch (error) {
     if (!stop.aborted) throw new Error(formatStopped(input, tally, error));

@@ -38,10 +38,8 @@ interface LoadedPieces {
 }
 
 export interface DirectLoad {
-  /** How much of logs or spans to take at a time: their rows become one chunk. */
-  readonly groupSize: { bytesMax: number; linesMax: number };
-  /** More groups at a time do not load faster. */
-  readonly groupsAtATime: number;
+  /** How much of logs or spans to take at a time, where rows become one chunk, and how often at a time. */
+  readonly groupSize: { bytesMax: number; linesMax: number; atATime: number };
   /** Memory for the lines of one piece. */
   takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
   /** Resolves once the rows are on disk. Samples come in single pieces. Throws Failure, Refusal. */
@@ -184,8 +182,11 @@ export async function openDirectLoad(
     }
   };
   return {
-    groupSize: { bytesMax: memory.loadBytes, linesMax: memory.chunkCaps.rowsMax },
-    groupsAtATime: memory.decodeThreads,
+    groupSize: {
+      bytesMax: memory.loadBytes,
+      linesMax: memory.chunkCaps.rowsMax,
+      atATime: memory.decodeThreads,
+    },
     takeMemory: (bytes) => bodies.take(bytes),
     take: async (signal, pieces, fieldNames) => {
       const known = signal === "metrics" ? [] : store.findKeyRows(pieces.map(({ key }) => hashKey(key)));

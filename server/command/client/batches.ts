@@ -1,5 +1,7 @@
 /** Cuts a stream of bytes into batches of whole lines. */
 
+import type { Chunks } from "./input.ts";
+
 export interface Batch {
   /** In memory that `BatchOptions.takeMemory` gave, and that no other batch has. */
   bytes: Buffer;
@@ -32,25 +34,21 @@ interface Cutter {
   /** Begins with the bytes that are in no batch yet. */
   memory: Buffer;
   pendingBytes: number;
-  /** Bytes of the last batch: the next one is about as long. */
-  lastBatchBytes: number;
   offset: number;
   line: number;
   /** True inside a line that is skipped. */
   isSkipping: boolean;
 }
 
-/** The bytes of a chunk may change once the next one is asked for. */
-export async function* batchesOf(
-  chunks: AsyncIterable<Uint8Array>,
-  options: BatchOptions,
-): AsyncGenerator<Batch> {
+export async function* batchesOf(chunks: Chunks, options: BatchOptions): AsyncGenerator<Batch> {
   const takeMemory = options.takeMemory ?? ((bytes) => new Uint8Array(bytes));
   const cutter: Cutter = {
-    ...{ options, takeMemory, memory: Buffer.alloc(0), pendingBytes: 0, lastBatchBytes: 0 },
+    ...{ options, takeMemory, memory: Buffer.alloc(0), pendingBytes: 0 },
     ...{ offset: 0, line: 1, isSkipping: false },
   };
-  for await (const chunk of options.idleMs === null ? chunks : markSilences(chunks, options.idleMs)) {
+  for await (const chunk of options.idleMs === null
+    ? offerRoom(chunks, cutter)
+    : markSilences(chunks, options.idleMs)) {
     if (chunk === null) {
       yield* cutBatches(cutter, 1);
       continue;
@@ -60,6 +58,20 @@ export async function* batchesOf(
   }
   yield* cutBatches(cutter, 1);
   if (cutter.pendingBytes > 0) yield takeBatch(cutter, cutter.pendingBytes);
+}
+
+/** Offers what is free behind the pending bytes, up to the end of a batch, for each next chunk. */
+async function* offerRoom(chunks: Chunks, cutter: Cutter): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next(roomOf(cutter)))
+      yield next.value;
+  } finally {
+    await chunks.return();
+  }
+}
+
+function roomOf({ memory, pendingBytes, isSkipping, options }: Cutter): Uint8Array | undefined {
+  return isSkipping ? undefined : memory.subarray(pendingBytes, Math.max(pendingBytes, options.targetBytes));
 }
 
 function addChunk(cutter: Cutter, chunk: Buffer): void {
@@ -77,7 +89,10 @@ function addChunk(cutter: Cutter, chunk: Buffer): void {
   // Where lines are long the memory doubles, so that it is not copied for each chunk.
   if (pendingBytes > cutter.memory.length)
     setPending(cutter, 0, Math.max(pendingBytes, cutter.pendingBytes * 2));
-  bytes.copy(cutter.memory, cutter.pendingBytes);
+  const { memory } = cutter;
+  const isInPlace =
+    bytes.buffer === memory.buffer && bytes.byteOffset === memory.byteOffset + cutter.pendingBytes;
+  if (!isInPlace) bytes.copy(memory, cutter.pendingBytes);
   cutter.pendingBytes = pendingBytes;
 }
 
@@ -109,7 +124,6 @@ function takeBatch(cutter: Cutter, length: number): Batch {
   const batch = { bytes, offset: cutter.offset, firstLine: cutter.line, lines: countNewlines(bytes) };
   cutter.offset += length;
   cutter.line += batch.lines;
-  cutter.lastBatchBytes = length;
   setPending(cutter, length, cutter.pendingBytes - length);
   return batch;
 }
@@ -130,13 +144,10 @@ function skipUnfinishedLine(cutter: Cutter): void {
   cutter.pendingBytes = 0;
 }
 
-/**
- * Moves the pending bytes from `from` on to new memory of at least `bytes` bytes; it has room for a batch as long as the
- * last one and what is read beyond it.
- */
+/** Moves the pending bytes from `from` on to new memory of at least `bytes` bytes, with room for a batch. */
 function setPending(cutter: Cutter, from: number, bytes: number): void {
   const rest = cutter.memory.subarray(from, cutter.pendingBytes);
-  cutter.memory = toBuffer(cutter.takeMemory(Math.max(bytes, Math.ceil(cutter.lastBatchBytes * 1.5))));
+  cutter.memory = toBuffer(cutter.takeMemory(Math.max(bytes, cutter.options.targetBytes)));
   cutter.pendingBytes = rest.copy(cutter.memory);
 }
 
@@ -154,21 +165,30 @@ function countNewlines(bytes: Buffer): number {
 export interface GroupSize {
   bytesMax: number;
   linesMax: number;
+  /** How many groups are worked on at a time: an input of known size is divided among them evenly. */
+  atATime: number;
 }
 
-/**
- * Yields batches in groups of at most this size, or of one batch. When none has come for `idleMs`, those that have come
- * make a group.
- */
+export interface GroupOptions {
+  size: GroupSize;
+  /** When nothing has come for so long, what has come makes a group; null waits for a whole group. */
+  idleMs: number | null;
+  /** Bytes of the whole input, once the first batch was read; 0 where it is not known. */
+  bytesTotal: () => number;
+}
+
+/** Yields batches in groups of at most a size, or of one batch. */
 export async function* groupsOf(
   batches: AsyncGenerator<Batch>,
-  { bytesMax, linesMax }: GroupSize,
-  idleMs: number | null,
+  { size, idleMs, bytesTotal }: GroupOptions,
 ): AsyncGenerator<Batch[]> {
   let group: Batch[] = [];
   let [bytes, lines] = [0, 0];
+  let bytesMax: number | undefined;
   for await (const batch of idleMs === null ? batches : markSilences(batches, idleMs)) {
-    const isFull = batch === null || bytes + batch.bytes.length > bytesMax || lines + batch.lines > linesMax;
+    if (batch !== null) bytesMax ??= chooseGroupBytes(size, batch, bytesTotal());
+    const isFull =
+      batch === null || bytes + batch.bytes.length > bytesMax! || lines + batch.lines > size.linesMax;
     if (isFull && group.length > 0) {
       yield group;
       group = [];
@@ -180,6 +200,15 @@ export async function* groupsOf(
     lines += batch.lines;
   }
   if (group.length > 0) yield group;
+}
+
+/** Bytes of a group, so that all groups of an input become about as large as each other, where its first batch is typical. */
+function chooseGroupBytes({ bytesMax, linesMax, atATime }: GroupSize, first: Batch, total: number): number {
+  if (total === 0) return bytesMax;
+  const usual = Math.min(bytesMax, (linesMax * first.bytes.length) / Math.max(1, first.lines));
+  const rounds = Math.ceil(total / (usual * atATime));
+  // Groups end with a batch, so that they are half a batch smaller.
+  return Math.min(bytesMax, total / (rounds * atATime) + first.bytes.length / 2);
 }
 
 /** Yields what comes, and null whenever nothing has come for `idleMs`. */

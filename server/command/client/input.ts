@@ -6,6 +6,12 @@ import { pipeline } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { ZstdFrames } from "../../api/zstd-frame.ts";
 
+/**
+ * Chunks of bytes, which may change once the next one is asked for. Whoever asks may offer memory for it: a chunk that lies
+ * at its beginning stays, and needs no copy.
+ */
+export type Chunks = AsyncGenerator<Uint8Array, void, Uint8Array | undefined>;
+
 export interface InputFile {
   /** The name on the command line; `standard input` for `-`. */
   name: string;
@@ -13,13 +19,12 @@ export interface InputFile {
   bytesTotal: number;
   /** Bytes read so far, before decompression. */
   bytesRead: number;
+  /** The same of the decompressed bytes; 0 where that is not known, and until the first chunk was read. */
+  dataBytesTotal: number;
   /** True for standard input, which may stay silent for a while: what has come is sent meanwhile. */
   isLive: boolean;
-  /**
-   * The decompressed bytes; those of a chunk may change once the next one is asked for. Throws an Error that names the
-   * input where it cannot be read, is damaged or truncated.
-   */
-  chunks: AsyncIterable<Uint8Array>;
+  /** The decompressed bytes. Throws an Error that names the input where it cannot be read, is damaged or truncated. */
+  chunks: Chunks;
 }
 
 const readBytes = 1024 * 1024;
@@ -31,8 +36,15 @@ export async function openInput(name: string): Promise<InputFile> {
   const isLive = name === "-";
   const displayName = isLive ? "standard input" : name;
   const bytesTotal = isLive ? 0 : await readFileSize(name);
-  const source = isLive ? process.stdin : readFile(name);
-  const input: InputFile = { name: displayName, bytesTotal, bytesRead: 0, isLive, chunks: source };
+  const source = isLive ? readStream(process.stdin) : readFile(name);
+  const input: InputFile = {
+    name: displayName,
+    bytesTotal,
+    bytesRead: 0,
+    dataBytesTotal: 0,
+    isLive,
+    chunks: source,
+  };
   input.chunks = decompress(input, source);
   return input;
 }
@@ -49,33 +61,38 @@ async function readFileSize(name: string): Promise<number> {
   }
 }
 
+async function* readStream(stream: AsyncIterable<Uint8Array>): Chunks {
+  for await (const chunk of stream) yield chunk;
+}
+
 /**
- * Reads a file into two buffers in turn: a new one for each chunk would make V8 collect garbage every few of them. The
- * next chunk is read while the last one is used.
+ * Reads a file into memory that is offered, else into a buffer that is used again: a new one for each chunk would make V8
+ * collect garbage every few of them.
  */
-async function* readFile(name: string): AsyncGenerator<Uint8Array> {
+async function* readFile(name: string): Chunks {
   const file = await open(name);
-  const buffers = [Buffer.allocUnsafeSlow(readBytes), Buffer.allocUnsafeSlow(readBytes)] as const;
+  const own = Buffer.allocUnsafeSlow(readBytes);
   try {
-    let next = file.read(buffers[0]);
-    for (let i = 1; ; i++) {
-      const { bytesRead, buffer } = await next;
+    let target: Uint8Array = own;
+    for (;;) {
+      const { bytesRead } = await file.read(target, 0, target.length);
       if (bytesRead === 0) return;
-      next = file.read(buffers[i % 2]!);
-      // Reported when it is awaited, which a caller that stops early never does.
-      next.catch(() => undefined);
-      yield buffer.subarray(0, bytesRead);
+      const offered = yield target.subarray(0, bytesRead);
+      target = offered !== undefined && offered.length > 0 ? offered : own;
     }
   } finally {
     await file.close();
   }
 }
 
-async function* decompress(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* decompress(input: InputFile, source: Chunks): Chunks {
   try {
     const { first, all } = await peekBytes(countBytes(input, source), 4);
     const format = detectFormat(first);
-    if (format === "plain") yield* all;
+    if (format === "plain") {
+      input.dataBytesTotal = input.bytesTotal;
+      yield* all;
+    }
     // Decompressors may hold on to what they are given.
     else if (format === "gzip") yield* pipeThrough(createGunzip(decompressorOptions), copyChunks(all));
     else yield* decompressZstd(copyChunks(all));
@@ -142,15 +159,20 @@ function detectFormat(first: Uint8Array): "plain" | "gzip" | "zstd" {
   return isZstd || isSkippable ? "zstd" : "plain";
 }
 
-async function* countBytes(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of source) {
-    input.bytesRead += chunk.length;
-    yield chunk;
+async function* countBytes(input: InputFile, source: Chunks): Chunks {
+  let offered: Uint8Array | undefined;
+  try {
+    for (let next = await source.next(); next.done !== true; next = await source.next(offered)) {
+      input.bytesRead += next.value.length;
+      offered = yield next.value;
+    }
+  } finally {
+    await source.return();
   }
 }
 
 /** Returns the first `length` bytes (fewer where the input is shorter), and an iteration over all bytes. */
-async function peekBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
+async function peekBytes(chunks: Chunks, length: number) {
   const peeked: Uint8Array[] = [];
   let bytes = 0;
   while (bytes < length) {
@@ -160,7 +182,7 @@ async function peekBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
     peeked.push(next.value.length < length ? Uint8Array.from(next.value) : next.value);
     bytes += next.value.length;
   }
-  async function* all(): AsyncGenerator<Uint8Array> {
+  async function* all(): Chunks {
     yield* peeked;
     yield* chunks;
   }

@@ -4,6 +4,7 @@ import { RowProblem } from "../../ingest/json/json-row.ts";
 import { isLoggerRow, type LogFieldNames } from "../../ingest/loggers/field-names.ts";
 import { describeLoggerRow, readLoggerFields } from "../../ingest/loggers/logger-row.ts";
 import { readTextLine, type TextLine } from "../../ingest/loggers/text-line.ts";
+import type { Chunks } from "./input.ts";
 
 /** A message that goes on over more lines than this becomes several rows. */
 const continuationLinesMax = 500;
@@ -29,24 +30,20 @@ interface TextRow extends TextLine {
  * Decides by the first line that is not blank: an object or an array is JSON, which passes as it is. Throws an Error for
  * bytes that are no text.
  */
-export async function* recogniseLines(
-  chunks: AsyncIterable<Uint8Array>,
-  { isLive, names, onForm }: Recognition,
-): AsyncGenerator<Uint8Array> {
+export async function* recogniseLines(chunks: Chunks, { isLive, names, onForm }: Recognition): Chunks {
   let isText: boolean | undefined;
   let rest = "";
   let joiner: LineJoiner | undefined;
   const decoder = new TextDecoder("utf-8");
   for await (const chunk of chunks) {
-    if (isText === undefined) {
-      isText = isPlainText(chunk);
-      if (isText === undefined) {
-        yield chunk;
-        continue;
-      }
-      if (!isText) describeFirstRow(chunk, names, onForm);
+    if (isText !== true) isText = isPlainText(chunk);
+    if (isText === false) {
+      describeFirstRow(chunk, names, onForm);
+      yield chunk;
+      yield* chunks;
+      return;
     }
-    if (!isText) {
+    if (isText === undefined) {
       yield chunk;
       continue;
     }
