@@ -61,6 +61,7 @@ export class DecodePool {
   #servedMs = 0;
   #waitingBodies = 0;
   #isClosed = false;
+  readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: DecodePoolOptions) {
     this.#options = options;
@@ -68,6 +69,11 @@ export class DecodePool {
     this.#waitingBytes = new SharedBudget(requestBytes + socketBytes);
     this.#threadsWanted = decodeThreads;
     this.#startThreads();
+  }
+
+  /** Resolves once a thread has loaded its program, or cannot: then bodies are refused. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
   }
 
   /** Bodies that wait for a thread. */
@@ -143,6 +149,7 @@ export class DecodePool {
   #onReady(thread: DecodeThread): void {
     this.#loading.delete(thread);
     this.#idle.add(thread);
+    this.#begun.resolve();
     this.#startDecoding();
   }
 
@@ -198,6 +205,7 @@ export class DecodePool {
   #forget(thread: DecodeThread, cause: EndCause): void {
     this.#threads.delete(thread);
     this.#idle.delete(thread);
+    this.#begun.resolve();
     if (this.#isClosed) return;
     this.#options.onEnded(cause === "time" || cause === "memory" ? cause : "fault");
     // A program that does not load would not load at the next start either: the next body tries again.

@@ -153,6 +153,7 @@ export async function openDirectLoad(
     rules: () => noRules,
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
+  await intake.begun;
   const bodies = new SharedBodies();
   // The decoding threads take from one sender half of what they may have waiting.
   const decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);

@@ -173,6 +173,11 @@ export class Intake {
     };
   }
 
+  /** Resolves once a thread can decode the first body. */
+  get begun(): Promise<void> {
+    return this.#pool.begun;
+  }
+
   async close(): Promise<void> {
     await this.#pool.close();
   }
