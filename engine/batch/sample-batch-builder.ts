@@ -1,5 +1,6 @@
 /** Builds a batch of samples. A series is added once, as byte ranges; its samples then name it by number. */
 
+import type { PieceKey } from "../files/piece-keys.ts";
 import {
   attributeKeyBytesMax,
   increaseAgeNsMax,
@@ -216,17 +217,18 @@ export class SampleBatchBuilder {
 
   /**
    * Encodes the samples, one part a day (more where they exceed a chunk's size cap). Only `release` may be called
-   * afterwards.
+   * afterwards. `keys`: see `FinishOptions`.
    */
-  finish(): EncodedBatch {
+  finish({ keys }: { keys?: readonly PieceKey[] | undefined } = {}): EncodedBatch {
     const arrivalMax = Math.max(0, this.#rows - 1);
     const parts = [...this.#days].flatMap(([day, samples]) =>
       encodeSampleChunks({ table: this.#series, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
         (chunk) => ({ day, chunk }),
       ),
     );
-    const batch: EncodedBatch = { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
-    return this.#starts.size === 0 ? batch : { ...batch, starts: BigInt64Array.from(this.#starts) };
+    const starts = this.#starts.size === 0 ? {} : { starts: BigInt64Array.from(this.#starts) };
+    const bytes = writeBatch(parts, keys);
+    return { signal: "metrics", bytes, rows: this.#rows, ...(keys === undefined ? {} : { keys }), ...starts };
   }
 
   /** Gives the memory of the series to the next batch; the builder must not be used any more. */

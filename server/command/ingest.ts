@@ -22,11 +22,6 @@ import { escapeLine } from "./output/terminal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
-/**
- * Target size of a batch of samples that are stored without a server: a batch stores the labels of a series once, so that
- * of a large one more samples share them.
- */
-const directSampleBatchBytes = 12 * 1024 * 1024;
 /** Batches that a server has at a time. */
 const batchesInFlightMax = 4;
 const oneBatch: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 1 };
@@ -107,12 +102,8 @@ export const ingest: Command<typeof flags> = {
     });
     try {
       const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
-      const isSamples = signal === "metrics";
-      const delivery = {
-        deliver,
-        group: isSamples ? oneBatch : load.groupSize,
-        inFlightMax: isSamples ? batchesInFlightMax : load.groupSize.atATime,
-      };
+      const group = load.groupSizeOf(signalOfPath[signal]);
+      const delivery = { deliver, group, inFlightMax: group.atATime };
       return await ingestFiles(delivery, { signal, names, takeMemory: load.takeMemory }, files, stop.signal);
     } finally {
       await load.close();
@@ -218,7 +209,7 @@ async function ingestFile(
   const chunks =
     signal === "logs" ? recogniseLines(input.chunks, { isLive: input.isLive, names, onForm }) : input.chunks;
   const batches = batchesOf(chunks, {
-    targetBytes: takeMemory !== undefined && signal === "metrics" ? directSampleBatchBytes : batchBytes,
+    targetBytes: batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,
     ...(takeMemory === undefined ? {} : { takeMemory }),

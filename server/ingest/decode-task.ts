@@ -68,7 +68,7 @@ export interface BodyTask {
   format: BodyFormat;
   /** Transferred, unless it lies in shared memory: the sending thread cannot read it any more. */
   body: Uint8Array;
-  /** The body in pieces, in shared memory; `body` is empty then (JSON lines of logs and spans). */
+  /** The body in pieces, in shared memory; `body` is empty then (JSON lines). */
   pieces?: readonly BodyPiece[] | undefined;
   encoding: Encoding;
   unpackedBytesMax: number;

@@ -38,11 +38,11 @@ interface LoadedPieces {
 }
 
 export interface DirectLoad {
-  /** How much of logs or spans to take at a time, where rows become one chunk, and how often at a time. */
-  readonly groupSize: { bytesMax: number; linesMax: number; atATime: number };
+  /** How much to take at a time (logs and spans become one chunk), and how many times at once. */
+  groupSizeOf(signal: Signal): { bytesMax: number; linesMax: number; atATime: number };
   /** Memory for the lines of one piece. */
   takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
-  /** Resolves once the rows are on disk. Samples come in single pieces. Throws Failure, Refusal. */
+  /** Resolves once the rows are on disk. Throws Failure, Refusal. */
   take(signal: Signal, pieces: readonly InputPiece[], fieldNames?: LogFieldNames): Promise<LoadedPieces>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
@@ -56,9 +56,10 @@ const unstamped = {
   encoding: "identity",
   sender: "direct",
   environment: null,
+  key: null,
+  // Shared: what is not would be gone with the first task that has it.
+  body: new Uint8Array(new SharedArrayBuffer(0)),
 } as const;
-/** Shared: what is not would be gone with the first task that has it. */
-const noBytes = new Uint8Array(new SharedArrayBuffer(0));
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
@@ -165,38 +166,26 @@ export async function openDirectLoad(
     const bytes = sumBytes(pieces);
     await decoded.take(bytes);
     try {
-      const [{ bytes: body, key }] = pieces as [InputPiece];
-      const sent =
-        signal === "metrics"
-          ? { body, key }
-          : {
-              body: noBytes,
-              key: null,
-              pieces: pieces.map((each) => ({ ...each, keyHash: hashKey(each.key) })),
-            };
-      const result = await intake.take({ ...unstamped, signal, ...sent, fieldNames });
-      const linesBefore = signal === "metrics" ? pieces[0]!.firstLine - 1 : 0;
-      const errors = result.errors.map(({ line, reason }) => ({ line: linesBefore + line, reason }));
-      return { ...result, errors };
+      const keyed = pieces.map((each) => ({ ...each, keyHash: hashKey(each.key) }));
+      return await intake.take({ ...unstamped, signal, pieces: keyed, fieldNames });
     } finally {
       decoded.give(bytes);
     }
   };
   return {
-    groupSize: {
+    groupSizeOf: (signal) => ({
       bytesMax: memory.loadBytes,
-      linesMax: memory.chunkCaps.rowsMax,
+      linesMax: signal === "metrics" ? memory.chunkCaps.samplesMax / 4 : memory.chunkCaps.rowsMax,
       atATime: memory.decodeThreads,
-    },
+    }),
     takeMemory: (bytes) => bodies.take(bytes),
     take: async (signal, pieces, fieldNames) => {
-      const known = signal === "metrics" ? [] : store.findKeyRows(pieces.map(({ key }) => hashKey(key)));
+      const known = store.findKeyRows(pieces.map(({ key }) => hashKey(key)));
       const fresh = pieces.filter((_, i) => known[i] === undefined);
       const duplicates = known.reduce((sum: number, rows) => sum + (rows ?? 0), 0);
       try {
         if (fresh.length === 0) return { accepted: 0, duplicates, refused: 0, errors: [] };
-        const { accepted, duplicate, refused, errors } = await takeNew(signal, fresh, fieldNames);
-        if (duplicate) return { accepted: 0, duplicates: accepted, refused, errors };
+        const { accepted, refused, errors } = await takeNew(signal, fresh, fieldNames);
         return { accepted, duplicates, refused, errors };
       } finally {
         for (const { bytes } of pieces) bodies.giveBack(bytes);

@@ -54,7 +54,7 @@ export const formats = {
 
 function readJsonBody(body: Buffer, sink: RowSink | SampleSink, { pieces, fieldNames }: BodyTask): void {
   const read = makeJsonReader(sink, fieldNames);
-  if (pieces === undefined || sink instanceof SampleSink) read(body);
+  if (pieces === undefined) read(body);
   else for (const piece of pieces) sink.readPiece(piece, () => read(toBuffer(piece.bytes)));
 }
 

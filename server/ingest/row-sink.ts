@@ -46,6 +46,8 @@ export abstract class Sink {
   readonly refusedByKind = new Map<RefusedKind, number>();
   /** Added to the numbers of refused lines. */
   linesBefore = 0;
+  /** The keys of the pieces that were read; undefined where the body is one piece. */
+  protected keys: PieceKey[] | undefined;
   #repeatedBytes = 0;
 
   constructor(arrivalMs: number) {
@@ -59,6 +61,15 @@ export abstract class Sink {
   }
 
   abstract finish(): EncodedBatch;
+
+  /** Calls `read`, which adds the rows of a piece of the body. */
+  readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => void): void {
+    const rowsBefore = this.builder.rows;
+    this.linesBefore = firstLine - 1;
+    read();
+    this.keys ??= [];
+    this.keys.push({ hash, rows: this.builder.rows - rowsBefore });
+  }
 
   /** Gives the memory of the rows to the next body; the sink must not be used any more. */
   release(): void {
@@ -146,8 +157,6 @@ export class RowSink extends Sink {
   /** Log messages that are JSON objects become attributes. */
   readonly flattensJson: boolean;
   readonly #packedCaps: ChunkCaps | undefined;
-  /** The keys of the pieces that were read. */
-  #keys: PieceKey[] | undefined;
 
   /** `columns`: where the rows are collected; the fastest by default. */
   constructor(signal: RowSignal, task: BodyTask, columns?: BatchColumns) {
@@ -159,16 +168,7 @@ export class RowSink extends Sink {
   }
 
   finish(): EncodedBatch {
-    return this.builder.finish({ packedCaps: this.#packedCaps, keys: this.#keys });
-  }
-
-  /** Calls `read`, which adds the rows of a piece of the body. */
-  readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => void): void {
-    const rowsBefore = this.builder.rows;
-    this.linesBefore = firstLine - 1;
-    read();
-    this.#keys ??= [];
-    this.#keys.push({ hash, rows: this.builder.rows - rowsBefore });
+    return this.builder.finish({ packedCaps: this.#packedCaps, keys: this.keys });
   }
 
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
@@ -213,7 +213,7 @@ export class SampleSink extends Sink {
   }
 
   finish(): EncodedBatch {
-    return this.builder.finish();
+    return this.builder.finish({ keys: this.keys });
   }
 
   /** Adds the samples of one point, which counts as one row; returns why one of them cannot be stored. */
