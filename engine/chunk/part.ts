@@ -6,7 +6,7 @@
  */
 import { Failure } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
-import { completeFrame, FrameKind, readFrame, reopenFrame } from "../files/frame.ts";
+import { completeFrame, FrameKind, isIntactFrame, readFrame, reopenFrame } from "../files/frame.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 import {
   type ChunkHeader,
@@ -105,8 +105,12 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
 /** The chunk of a packed part, in memory of its own. Throws as `openPart`. */
 export function readPackedChunk(bytes: Uint8Array, arrivalBase: number): PackedChunk {
   const { header, payload, filter } = locateColumns(bytes);
-  // Not by Buffer.from: small buffers share memory, which cannot go to another thread.
-  const copy = (frame: Uint8Array) => reopenFrame(new Uint8Array(frame));
+  const copy = (frame: Uint8Array) => {
+    // The frames get new checksums, so that the old ones are verified here.
+    if (!isIntactFrame(frame)) throw new Failure("damage", "batch: the checksum of a column does not match");
+    // Not by Buffer.from: small buffers share memory, which cannot go to another thread.
+    return reopenFrame(new Uint8Array(frame));
+  };
   const columns = header.columns.map((_, i) => {
     const frame = filter(i);
     return { payload: copy(payload(i)), filter: frame === undefined ? undefined : copy(frame) };
@@ -178,8 +182,9 @@ function readPartJson(bytes: Uint8Array): Buffer {
   const magic = readMagic(bytes);
   if (magic !== plainMagic && magic !== packedMagic)
     throw new Failure("damage", "batch: no chunk stands where one should");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Buffer.from(bytes.buffer, bytes.byteOffset + 8, view.getUint32(4, true));
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(4, true);
+  if (8 + length > bytes.byteLength) throw new Failure("damage", "batch: a chunk's header passes the end");
+  return Buffer.from(bytes.buffer, bytes.byteOffset + 8, length);
 }
 
 function sliceColumn(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {

@@ -14,8 +14,9 @@ import {
   type StoreEvent,
 } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { RefusedLine } from "./decode-task.ts";
-import { Intake, type IntakeResult, type IntakeStore } from "./intake.ts";
+import { Intake, type IntakeBody, type IntakeResult, type IntakeStore, namedStoreKey } from "./intake.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 
 /** Whole lines of an input, in memory that `takeMemory` gave and that is given back. */
@@ -25,6 +26,8 @@ interface InputPiece {
   key: string;
   /** Number of its first line, from 1. */
   firstLine: number;
+  /** Number of its lines. */
+  lines: number;
 }
 
 /** What became of pieces. Refused lines are numbered as in the input. */
@@ -133,6 +136,21 @@ function sumBytes(pieces: readonly InputPiece[]): number {
   return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
+function hashOf(signal: Signal, { key }: InputPiece): string {
+  return hashKey(namedStoreKey({ signal, sender: unstamped.sender, key }));
+}
+
+const nothing: LoadedPieces = { accepted: 0, duplicates: 0, refused: 0, errors: [] };
+
+function addUp(taken: readonly LoadedPieces[]): LoadedPieces {
+  return taken.reduce((sum, each) => ({
+    accepted: sum.accepted + each.accepted,
+    duplicates: sum.duplicates + each.duplicates,
+    refused: sum.refused + each.refused,
+    errors: [...sum.errors, ...each.errors],
+  }));
+}
+
 /**
  * Opens a data folder for loading, within so many bytes of memory. Throws Failure "folder" where the folder is in use or
  * cannot be used, "input" where the memory is too little.
@@ -158,19 +176,47 @@ export async function openDirectLoad(
   const bodies = new SharedBodies();
   // The decoding threads take from one sender half of what they may have waiting.
   const decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
-  const takeNew = async (
+  const takeBody = async (
     signal: Signal,
     pieces: readonly InputPiece[],
-    fieldNames?: LogFieldNames,
+    body: Partial<IntakeBody>,
   ): Promise<IntakeResult> => {
     const bytes = sumBytes(pieces);
     await decoded.take(bytes);
     try {
-      const keyed = pieces.map((each) => ({ ...each, keyHash: hashKey(each.key) }));
-      return await intake.take({ ...unstamped, signal, pieces: keyed, fieldNames });
+      return await intake.take({ ...unstamped, signal, ...body });
     } finally {
       decoded.give(bytes);
     }
+  };
+  /** Takes new pieces as one body, or in smaller groups where they do not go together. */
+  const takeGroup = async (
+    signal: Signal,
+    pieces: readonly InputPiece[],
+    fieldNames?: LogFieldNames,
+  ): Promise<LoadedPieces> => {
+    if (pieces.length === 0) return nothing;
+    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(signal, piece) }));
+    try {
+      const taken = await takeBody(signal, pieces, { pieces: keyed, fieldNames });
+      return { accepted: taken.accepted, duplicates: 0, refused: taken.refused, errors: taken.errors };
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 413 || pieces.length === 1) throw error;
+      const middle = pieces.length >> 1;
+      const first = await takeGroup(signal, pieces.slice(0, middle), fieldNames);
+      return addUp([first, await takeGroup(signal, pieces.slice(middle), fieldNames)]);
+    }
+  };
+  /** Reads a piece that was taken before once more, for the lines that were refused. */
+  const takeAgain = async (
+    signal: Signal,
+    piece: InputPiece,
+    fieldNames?: LogFieldNames,
+  ): Promise<LoadedPieces> => {
+    const { bytes: body, key, firstLine } = piece;
+    const taken = await takeBody(signal, [piece], { body, key, fieldNames });
+    const errors = taken.errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason }));
+    return { accepted: 0, duplicates: taken.accepted, refused: taken.refused, errors };
   };
   return {
     groupSizeOf: (signal) => ({
@@ -180,13 +226,22 @@ export async function openDirectLoad(
     }),
     takeMemory: (bytes) => bodies.take(bytes),
     take: async (signal, pieces, fieldNames) => {
-      const known = store.findKeyRows(pieces.map(({ key }) => hashKey(key)));
-      const fresh = pieces.filter((_, i) => known[i] === undefined);
-      const duplicates = known.reduce((sum: number, rows) => sum + (rows ?? 0), 0);
+      const rows = store.findKeyRows(pieces.map((piece) => hashOf(signal, piece)));
       try {
-        if (fresh.length === 0) return { accepted: 0, duplicates, refused: 0, errors: [] };
-        const { accepted, refused, errors } = await takeNew(signal, fresh, fieldNames);
-        return { accepted, duplicates, refused, errors };
+        const taken = [
+          await takeGroup(
+            signal,
+            pieces.filter((_, i) => rows[i] === undefined),
+            fieldNames,
+          ),
+        ];
+        for (const [i, piece] of pieces.entries()) {
+          const duplicates = rows[i];
+          if (duplicates === undefined) continue;
+          const isWhole = duplicates === piece.lines;
+          taken.push(isWhole ? { ...nothing, duplicates } : await takeAgain(signal, piece, fieldNames));
+        }
+        return addUp(taken);
       } finally {
         for (const { bytes } of pieces) bodies.giveBack(bytes);
       }

@@ -228,6 +228,22 @@ export class Intake {
 /** The body's idempotency key in the store. Only logs had keys at first, so theirs do not contain the signal. */
 function toStoreKey({ contentKey }: GoodBody, { signal, sender, key }: IntakeBody): string | null {
   if (key === null && contentKey === null) return null;
-  const idempotencyKey = key === null ? contentKey : `named ${sender} ${key}`;
-  return signal === "logs" ? idempotencyKey : `${signal} ${idempotencyKey}`;
+  return key === null ? withSignal(signal, contentKey!) : namedStoreKey({ signal, sender, key });
+}
+
+/** The key in the store of a body or piece with a key of its sender. */
+export function namedStoreKey({
+  signal,
+  sender,
+  key,
+}: {
+  signal: Signal;
+  sender: string;
+  key: string;
+}): string {
+  return withSignal(signal, `named ${sender} ${key}`);
+}
+
+function withSignal(signal: Signal, key: string): string {
+  return signal === "logs" ? key : `${signal} ${key}`;
 }

@@ -62,11 +62,20 @@ export abstract class Sink {
 
   abstract finish(): EncodedBatch;
 
-  /** Calls `read`, which adds the rows of a piece of the body. */
+  /** False where several pieces do not go together: some of their rows may be refused for it. */
+  protected get mayHavePieces(): boolean {
+    return true;
+  }
+
+  /**
+   * Calls `read`, which adds the rows of a piece of the body. Throws Refusal 413 where it does not go together with those
+   * before.
+   */
   readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => void): void {
     const rowsBefore = this.builder.rows;
     this.linesBefore = firstLine - 1;
     read();
+    if (this.keys !== undefined && !this.mayHavePieces) throw tooManyKeys;
     this.keys ??= [];
     this.keys.push({ hash, rows: this.builder.rows - rowsBefore });
   }
@@ -171,6 +180,10 @@ export class RowSink extends Sink {
     return this.builder.finish({ packedCaps: this.#packedCaps, keys: this.keys });
   }
 
+  protected override get mayHavePieces(): boolean {
+    return this.builder.keyCount <= ingestKeysMax / 2;
+  }
+
   /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
   add(row: RowRanges, bytes: Buffer): void {
     this.countRow(this.addUncountedRanges(row, bytes));
@@ -242,3 +255,4 @@ const tooManyRows = new Refusal(
   413,
   `the body has more than ${ingestRowsMax} rows: send it in smaller parts`,
 );
+const tooManyKeys = new Refusal(413, "the pieces of the body have too many attribute keys together");
