@@ -263,9 +263,11 @@ test(`give the answers of a loop before and after sealing, a crash and merging (
   await append(mix(random, [drawRows(random, 0, packedRowsMin + 700), drawRows(random, 1, 10)]), 1_500);
   await append(drawRows(random, 0, 30));
   await check(store, rows, random);
-  const half = await open(crash(dir));
+  const halfDir = crash(dir);
+  const half = await open(halfDir);
   await check(half, rows, random);
   await half.close();
+  expect((await verifyStore(halfDir)).damage).toEqual([]);
   await store.seal();
   expect(store.stats().signals.logs.chunks).toBeLessThan(chunks + packedRowsMin / 1_500);
   await check(store, rows, random);
@@ -284,18 +286,19 @@ test(`are sealed in the background, and keep the arrival numbers of what came be
   const random = new Random(seed + 1);
   const store = await open(join(base, "data"), () => performance.now());
   const rows: LogRow[] = [];
-  for (let batch = 0; batch < 2; batch++) {
+  for (let batch = 0; batch < 3; batch++) {
     // Other signals use up arrival numbers, too.
     const span = { timeNs: startNs, level: "", message: "span", attributes: {} };
     await store.append("traces", [span]);
-    const few = drawRows(random, 0, 5);
+    // So many small parts are compacted.
+    const few = drawRows(random, 0, 20);
     await Promise.all(few.map((row) => store.append("logs", [row])));
     const many = drawRows(random, 0, packedRowsMin);
     await store.appendEncoded(pack(many, 7_000));
     rows.push(...few, ...many);
   }
-  await expect.poll(() => store.stats().signals.logs.chunks, { timeout: 20_000 }).toBeGreaterThanOrEqual(6);
-  const perBatch = packedRowsMin + 5;
+  await expect.poll(() => store.stats().signals.logs.chunks, { timeout: 20_000 }).toBeGreaterThanOrEqual(9);
+  const perBatch = packedRowsMin + 20;
   const numbered = rows.map((row, i) => number(row, i + 2 + Math.floor(i / perBatch)));
   await checkArrived(store, numbered);
   await store.close();
