@@ -226,6 +226,11 @@ function crash(dir: string): string {
   return copy;
 }
 
+test("hold chunks of the days that have enough rows, and of no other", () => {
+  const random = new Random(seed);
+  pack(mix(random, [drawRows(random, 0, packedRowsMin), drawRows(random, 1, packedRowsMin - 1)]), 6_000);
+});
+
 test(`give the answers of a loop before and after sealing, a crash and merging (SVC_SEED=${seed})`, async () => {
   const random = new Random(seed);
   const dir = join(base, "data");
@@ -239,10 +244,7 @@ test(`give the answers of a loop before and after sealing, a crash and merging (
 
   // One day becomes chunks, the other one, which has fewer rows, does not.
   await append(drawRows(random, 1, 90));
-  await append(
-    mix(random, [drawRows(random, 0, packedRowsMin), drawRows(random, 1, packedRowsMin - 1)]),
-    6_000,
-  );
+  await append(mix(random, [drawRows(random, 0, packedRowsMin), drawRows(random, 1, 2_000)]), 6_000);
   await append(mix(random, [drawRows(random, 0, 50), drawRows(random, 2, 40)]));
   expect(existsSync(join(dir, "logs"))).toBe(false);
   await check(store, rows, random);

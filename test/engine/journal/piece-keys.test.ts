@@ -156,7 +156,7 @@ describe("keys of pieces", () => {
     const live = new Map<string, { rows: number; untilMs: number }>();
     let [rows, store] = [0, await open()];
     const isUsed = (key: string) => (live.get(key)?.untilMs ?? 0) > nowMs;
-    for (let step = 0; step < 100; step++) {
+    for (let step = 0; step < 70; step++) {
       const keys = new Set(Array.from({ length: 1 + random.below(4) }, () => `key ${random.below(60)}`));
       const counts = Object.fromEntries([...keys].map((key) => [key, random.below(30)]));
       const ageMs = hourMs * (1 + random.below(3));
