@@ -178,6 +178,32 @@ describe(`packed parts (SVC_SEED=${seed})`, () => {
       expect(failureOf(() => readPackedChunk(cut, 0))).toBe("damage");
     }
   });
+
+  test("with a bit flipped in a column are never sealed as chunks with wrong values", () => {
+    const random = new Random(seed + 5);
+    for (let round = 0; round < 100; round++) {
+      const [chunk] = drawChunks(random, 1 + random.below(60));
+      const bytes = pack(chunk!);
+      const from = columnsStart(bytes);
+      bytes[from + random.below(bytes.byteLength - from)]! ^= 1 << random.below(8);
+      for (const [i, payload] of chunk!.payloads.entries()) {
+        const read = () => toText(seal(readPackedChunk(bytes, 0), 7).open().payload(i));
+        const kind = failureOf(() => expect(read()).toBe(toText(payload)));
+        expect([undefined, "damage"]).toContain(kind);
+      }
+    }
+  });
+
+  test("that are cut in their header fail as damage, packed or not", () => {
+    const random = new Random(seed + 6);
+    for (let round = 0; round < 100; round++) {
+      const [chunk] = drawChunks(random, 1 + random.below(60));
+      const whole = pack(chunk!);
+      const cut = whole.slice(0, random.below(columnsStart(whole) - 8));
+      expect(failureOf(() => openPart(cut, 0))).toBe("damage");
+      expect(failureOf(() => readPartExtent(cut))).toBe("damage");
+    }
+  });
 });
 
 function openPlain(chunk: EncodedChunk): ChunkSource {

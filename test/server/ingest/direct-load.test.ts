@@ -69,6 +69,16 @@ test("reports refused lines and takes the others", async () => {
   expect((await counts()).rows).toBe(2);
 });
 
+test("reports refused lines again when a file is sent again", async () => {
+  const file = join(dir, "mixed.jsonl");
+  writeFileSync(file, `${JSON.stringify(rowOf(1))}\nno JSON\n${JSON.stringify(rowOf(2))}\n`);
+  await ingest(file);
+  const { code, out } = await ingest(file);
+  expect(out).toContain("0 rows taken, 2 were there already, 1 refused");
+  expect(out).toContain("line 2: not JSON");
+  expect(code).toBe(1);
+});
+
 test("stores rows of the signal in --signal", async () => {
   const file = join(dir, "spans.jsonl");
   const span = { traceId: "a".repeat(32), spanId: "b".repeat(16), startTimeUnixNano: "1769676121007000000" };

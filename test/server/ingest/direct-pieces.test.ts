@@ -246,4 +246,23 @@ describe(`pieces (SVC_SEED=${seed})`, () => {
     await load.close();
     expect(await readBack("logs", 9)).toEqual(goodIn([good]));
   });
+
+  test("that hold many keys go together into a group without a row being refused", async () => {
+    const lines = Array.from({ length: 24_000 }, (_, n) =>
+      goodLog(n, "info", Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`key ${i} of ${n}`, "1"]))),
+    );
+    const pieces = Array.from({ length: 3 }, (_, i) => ({
+      firstLine: i * 8_000 + 1,
+      lines: lines.slice(i * 8_000, (i + 1) * 8_000),
+    }));
+    const load = await openDirectLoad(dir, 2 ** 30, () => undefined);
+    try {
+      const bytes = lines.reduce((sum, line) => sum + line.bytes.length, 0);
+      expect(load.groupSizeOf("logs").bytesMax).toBeGreaterThan(bytes);
+      expect(load.groupSizeOf("logs").linesMax).toBeGreaterThan(lines.length);
+      expectTaken(await take(load, "logs", pieces), pieces);
+    } finally {
+      await load.close();
+    }
+  });
 });
