@@ -216,7 +216,10 @@ export async function openDirectLoad(
     const { bytes: body, key, firstLine } = piece;
     const taken = await takeBody(signal, [piece], { body, key, fieldNames });
     const errors = taken.errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason }));
-    return { accepted: 0, duplicates: taken.accepted, refused: taken.refused, errors };
+    const { accepted, duplicate, refused } = taken;
+    return duplicate
+      ? { accepted: 0, duplicates: accepted, refused, errors }
+      : { accepted, duplicates: 0, refused, errors };
   };
   return {
     groupSizeOf: (signal) => ({

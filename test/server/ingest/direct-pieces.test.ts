@@ -109,7 +109,8 @@ function take(load: DirectLoad, signal: RowSignal, pieces: readonly Piece[]): Pr
     const text = Buffer.concat(piece.lines.map(({ bytes }) => bytes));
     const memory = load.takeMemory(text.length);
     memory.set(text);
-    return { bytes: memory.subarray(0, text.length), key: keyOf(piece), firstLine: piece.firstLine };
+    const { firstLine, lines } = piece;
+    return { bytes: memory.subarray(0, text.length), key: keyOf(piece), firstLine, lines: lines.length };
   });
   return load.take(signal, sent);
 }
@@ -122,17 +123,18 @@ const refusedIn = (pieces: readonly Piece[]) =>
     lines.flatMap(({ stored }, i) => (stored === undefined ? [firstLine + i] : [])),
   );
 
-/** Expects the outcome of pieces of which some were taken before; these are not read again. */
+/** Expects the outcome of pieces of which some were taken before: their refused lines are told again. */
 function expectTaken(taken: Taken, fresh: readonly Piece[], known: readonly Piece[] = []): void {
   const { errors, ...counts } = taken;
-  const refused = refusedIn(fresh);
+  const refused = refusedIn([...fresh, ...known]).sort((a, b) => a - b);
   const wanted = {
     accepted: goodIn(fresh).length,
     duplicates: goodIn(known).length,
     refused: refused.length,
   };
   expect(counts).toMatchObject(wanted);
-  expect(errors.map(({ line }) => line)).toEqual(refused.slice(0, 100));
+  const told = errors.map(({ line }) => line).sort((a, b) => a - b);
+  expect(told.slice(0, 50)).toEqual(refused.slice(0, 50));
 }
 
 /** What the closed folder holds, in order. */

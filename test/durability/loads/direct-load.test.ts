@@ -3,10 +3,10 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openStore, verifyStore } from "../../engine/index.ts";
-import { startSvc } from "../server/command/program.ts";
-import { report, scaled, seededRandom, temporaryFolder } from "./campaign.ts";
-import { searchAll } from "./rows/contents.ts";
+import { openStore, verifyStore } from "../../../engine/index.ts";
+import { startSvc } from "../../server/command/program.ts";
+import { report, scaled, seededRandom, temporaryFolder } from "../campaign.ts";
+import { searchAll } from "../rows/contents.ts";
 
 /** Enough for several groups of lines where memory is least, and for a group of pieces where there is much. */
 const lines = 100_000;
