@@ -104,7 +104,12 @@ export const ingest: Command<typeof flags> = {
       const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
       const group = load.groupSizeOf(signalOfPath[signal]);
       const delivery = { deliver, group, inFlightMax: group.atATime };
-      return await ingestFiles(delivery, { signal, names, takeMemory: load.takeMemory }, files, stop.signal);
+      return await ingestFiles(
+        delivery,
+        { signal, names, takeMemory: (bytes: number) => load.takeMemory(bytes) },
+        files,
+        stop.signal,
+      );
     } finally {
       await load.close();
     }
@@ -169,10 +174,13 @@ function deliverIntoFolder(
   { scope, stop }: FileRun,
 ): DeliverGroup {
   const keyScope = `${scope}${queryOf(names)} ${signal}`;
-  return async (group): Promise<Delivered> => {
+  return async (group, onRead): Promise<Delivered> => {
     stop.throwIfAborted();
     const pieces = group.map((batch) => ({ ...batch, key: localKeyOf(batch, keyScope) }));
-    const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, names);
+    const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, {
+      fieldNames: names,
+      onRead,
+    });
     return { ...counts, dropped: 0, refusals: errors };
   };
 }

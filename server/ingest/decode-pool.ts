@@ -29,6 +29,7 @@ type DecodeMemory = Pick<
 interface Job {
   task: BodyTask;
   bytes: number;
+  onRead: (() => void) | undefined;
   resolve: (decoded: DecodedBody) => void;
   reject: (error: unknown) => void;
 }
@@ -83,9 +84,9 @@ export class DecodePool {
 
   /**
    * Decodes a body. Throws Refusal 503 where its sender has too much waiting, 413 where the body takes too much time or
-   * memory.
+   * memory. `onRead` is called once the pieces of the body are not needed any more.
    */
-  decode(task: BodyTask): Promise<DecodedBody> {
+  decode(task: BodyTask, onRead?: () => void): Promise<DecodedBody> {
     const bytes = (task.pieces ?? []).reduce((sum, piece) => sum + piece.bytes.length, task.body.length);
     if (!this.#waitingBytes.take(task.sender, bytes)) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
@@ -96,7 +97,7 @@ export class DecodePool {
     this.#startThreads();
     return new Promise((resolve, reject) => {
       const sender = this.#findSender(task.sender);
-      sender.waiting.push({ task, bytes, resolve, reject });
+      sender.waiting.push({ task, bytes, onRead, resolve, reject });
       this.#waitingBodies++;
       this.#startDecoding();
     });
@@ -189,6 +190,7 @@ export class DecodePool {
     const outcome = await thread.decode(
       jobs.map(({ task }) => task),
       this.#options.decodeMsMax,
+      (position) => jobs[position]?.onRead?.(),
     );
     const endedMs = performance.now();
     sender.running--;

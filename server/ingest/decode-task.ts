@@ -161,5 +161,11 @@ export interface DecodeThreadData {
   seriesBytesMax: number;
 }
 
+/** Sent once all pieces of a body are read: their memory is not needed any more. */
+interface DecodeRead {
+  /** Position of the body in its group. */
+  read: number;
+}
+
 /** What a decoding thread sends: once that it is ready, then the result of each task. */
-export type DecodeAnswer = DecodeReady | DecodeResult;
+export type DecodeAnswer = DecodeReady | DecodeRead | DecodeResult;

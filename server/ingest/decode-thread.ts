@@ -33,6 +33,8 @@ export class DecodeThread {
   readonly #position = new Int32Array(new SharedArrayBuffer(4));
   readonly #onEnd: (cause: EndCause) => void;
   #settle: (outcome: GroupOutcome) => void = () => undefined;
+  /** Called with the position of a body in the group whose pieces are read. */
+  #onRead: (position: number) => void = () => undefined;
   /** Resolves once the thread has loaded its program; never where it ends before. */
   readonly ready: Promise<void>;
   #ending: Promise<void> | undefined;
@@ -61,7 +63,8 @@ export class DecodeThread {
           this.#clock = new ThreadClock(answer.thread);
           this.#releaseProcess();
           resolve();
-        } else this.#settle({ ended: false, results: answer });
+        } else if ("read" in answer) this.#onRead(answer.read);
+        else this.#settle({ ended: false, results: answer });
       });
     });
     this.#worker.on("error", (error: NodeJS.ErrnoException) => {
@@ -74,7 +77,12 @@ export class DecodeThread {
    * Decodes a group on a thread that is ready. The thread is ended where that takes more CPU time than `msMax`, or very
    * much longer by the clock. Never rejects.
    */
-  async decode(tasks: readonly BodyTask[], msMax: number): Promise<GroupOutcome> {
+  async decode(
+    tasks: readonly BodyTask[],
+    msMax: number,
+    onRead: (position: number) => void,
+  ): Promise<GroupOutcome> {
+    this.#onRead = onRead;
     const outcome = new Promise<GroupOutcome>((resolve) => {
       this.#settle = resolve;
     });

@@ -12,7 +12,10 @@ SeriesMemory.keptBytesMax = seriesBytesMax;
 parentPort!.on("message", (tasks: DecodeTask) => {
   const results = tasks.map((task, i) => {
     Atomics.store(position, 0, i);
-    return decodeOrReport(task);
+    return decodeOrReport(task, () => {
+      const answer: DecodeAnswer = { read: i };
+      parentPort!.postMessage(answer);
+    });
   });
   parentPort!.postMessage(results, results.flatMap(listBodies));
 });
@@ -27,9 +30,9 @@ function listBodies(result: BodyResult): ArrayBuffer[] {
 }
 
 /** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */
-function decodeOrReport(task: BodyTask): BodyResult {
+function decodeOrReport(task: BodyTask, onRead: () => void): BodyResult {
   try {
-    return { decoded: decodeBody(task) };
+    return { decoded: decodeBody(task, onRead) };
   } catch (error) {
     return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

@@ -10,11 +10,11 @@ import { formats } from "./formats.ts";
 
 /**
  * Decodes a body of any format into a batch. What the sender did wrong is returned as data (`ok: false`, or refused
- * lines); only a bug throws.
+ * lines); only a bug throws. `onRead` is called once the pieces of a body are not needed any more.
  */
-export function decodeBody(task: BodyTask): DecodedBody {
+export function decodeBody(task: BodyTask, onRead?: () => void): DecodedBody {
   try {
-    return decodeUnpacked(task, unpack(task.body, task.encoding, task.unpackedBytesMax));
+    return decodeUnpacked(task, unpack(task.body, task.encoding, task.unpackedBytesMax), onRead);
   } catch (error) {
     if (error instanceof RangeError)
       return { ok: false, status: 400, message: "the body is nested too deeply" };
@@ -24,12 +24,13 @@ export function decodeBody(task: BodyTask): DecodedBody {
   }
 }
 
-function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
+function decodeUnpacked(task: BodyTask, bytes: Uint8Array, onRead?: () => void): DecodedBody {
   const { format, wantsContentKey } = task;
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   // Decoding JSON lines overwrites the body, so their key is computed first.
   const keyBefore = wantsContentKey && format === "json lines" ? contentKey(task, body) : undefined;
   const sink = formats[format](body, task);
+  if (task.pieces !== undefined) onRead?.();
   const batch = sink.finish();
   sink.release();
   const { admissionCounts } = sink;

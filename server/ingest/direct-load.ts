@@ -8,6 +8,7 @@ import {
   divideMemory,
   Failure,
   hashKey,
+  type MemoryBudget,
   openStore,
   type Signal,
   type Store,
@@ -40,13 +41,21 @@ interface LoadedPieces {
   errors: RefusedLine[];
 }
 
+interface TakeOptions {
+  fieldNames?: LogFieldNames | undefined;
+  onRead?: () => void;
+}
+
 export interface DirectLoad {
   /** How much to take at a time (logs and spans become one chunk), and how many times at once. */
   groupSizeOf(signal: Signal): { bytesMax: number; linesMax: number; atATime: number };
   /** Memory for the lines of one piece. */
   takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
-  /** Resolves once the rows are on disk. Throws Failure, Refusal. */
-  take(signal: Signal, pieces: readonly InputPiece[], fieldNames?: LogFieldNames): Promise<LoadedPieces>;
+  /**
+   * Resolves once the rows are on disk. `onRead` is called as soon as the memory of all pieces is given back. Throws
+   * Failure, Refusal.
+   */
+  take(signal: Signal, pieces: readonly InputPiece[], options?: TakeOptions): Promise<LoadedPieces>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
 }
@@ -143,12 +152,15 @@ function hashOf(signal: Signal, { key }: InputPiece): string {
 const nothing: LoadedPieces = { accepted: 0, duplicates: 0, refused: 0, errors: [] };
 
 function addUp(taken: readonly LoadedPieces[]): LoadedPieces {
-  return taken.reduce((sum, each) => ({
-    accepted: sum.accepted + each.accepted,
-    duplicates: sum.duplicates + each.duplicates,
-    refused: sum.refused + each.refused,
-    errors: [...sum.errors, ...each.errors],
-  }));
+  return taken.reduce(
+    (sum, each) => ({
+      accepted: sum.accepted + each.accepted,
+      duplicates: sum.duplicates + each.duplicates,
+      refused: sum.refused + each.refused,
+      errors: [...sum.errors, ...each.errors],
+    }),
+    nothing,
+  );
 }
 
 /**
@@ -173,85 +185,121 @@ export async function openDirectLoad(
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
   await intake.begun;
-  const bodies = new SharedBodies();
-  // The decoding threads take from one sender half of what they may have waiting.
-  const decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
-  const takeBody = async (
+  return new FolderLoad(store, intake, memory);
+}
+
+class FolderLoad implements DirectLoad {
+  readonly #store: Store;
+  readonly #intake: Intake;
+  readonly #memory: MemoryBudget;
+  readonly #bodies = new SharedBodies();
+  readonly #decoded: BytesAtATime;
+
+  constructor(store: Store, intake: Intake, memory: MemoryBudget) {
+    this.#store = store;
+    this.#intake = intake;
+    this.#memory = memory;
+    // The decoding threads take from one sender half of what they may have waiting.
+    this.#decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
+  }
+
+  groupSizeOf(signal: Signal) {
+    const { chunkCaps, loadBytes, decodeThreads } = this.#memory;
+    const linesMax = signal === "metrics" ? chunkCaps.samplesMax / 4 : chunkCaps.rowsMax;
+    return { bytesMax: loadBytes, linesMax, atATime: decodeThreads };
+  }
+
+  takeMemory(bytes: number): Uint8Array<SharedArrayBuffer> {
+    return this.#bodies.take(bytes);
+  }
+
+  async take(
+    signal: Signal,
+    pieces: readonly InputPiece[],
+    { fieldNames, onRead }: TakeOptions = {},
+  ): Promise<LoadedPieces> {
+    const rows = this.#store.findKeyRows(pieces.map((piece) => hashOf(signal, piece)));
+    const held = new Set(pieces.map(({ bytes }) => bytes));
+    const giveBack = (): void => {
+      if (held.size > 0) onRead?.();
+      for (const bytes of held) this.#bodies.giveBack(bytes);
+      held.clear();
+    };
+    try {
+      const again: LoadedPieces[] = [];
+      for (const [i, piece] of pieces.entries()) {
+        const duplicates = rows[i];
+        if (duplicates === undefined) continue;
+        const isWhole = duplicates === piece.lines;
+        again.push(isWhole ? { ...nothing, duplicates } : await this.#takeAgain(signal, piece, fieldNames));
+      }
+      const fresh = pieces.filter((_, i) => rows[i] === undefined);
+      if (fresh.length === 0) return addUp(again);
+      const taken = await this.#takeGroup(signal, fresh, { fieldNames, onRead: giveBack });
+      return addUp([taken, ...again]);
+    } finally {
+      giveBack();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#intake.close();
+    await this.#store.close();
+  }
+
+  /** Takes new pieces as one body, or in smaller groups where they do not go together. */
+  async #takeGroup(
+    signal: Signal,
+    pieces: readonly InputPiece[],
+    { fieldNames, onRead }: TakeOptions,
+  ): Promise<LoadedPieces> {
+    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(signal, piece) }));
+    let isRead = false;
+    const noteRead = (): void => {
+      isRead = true;
+      onRead?.();
+    };
+    try {
+      const taken = await this.#takeBody(signal, pieces, { pieces: keyed, fieldNames, onRead: noteRead });
+      return { accepted: taken.accepted, duplicates: 0, refused: taken.refused, errors: taken.errors };
+    } catch (error) {
+      const isTooLarge = error instanceof Refusal && error.status === 413 && pieces.length > 1;
+      // Once they are read their memory may hold other pieces.
+      if (!isTooLarge || isRead) throw error;
+      const middle = pieces.length >> 1;
+      const first = await this.#takeGroup(signal, pieces.slice(0, middle), { fieldNames });
+      return addUp([first, await this.#takeGroup(signal, pieces.slice(middle), { fieldNames })]);
+    }
+  }
+
+  /** Reads a piece that was taken before once more, for the lines that were refused. */
+  async #takeAgain(
+    signal: Signal,
+    piece: InputPiece,
+    fieldNames: LogFieldNames | undefined,
+  ): Promise<LoadedPieces> {
+    const { bytes: body, key, firstLine } = piece;
+    const { accepted, duplicate, ...taken } = await this.#takeBody(signal, [piece], {
+      body,
+      key,
+      fieldNames,
+    });
+    const errors = taken.errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason }));
+    const counts = duplicate ? { accepted: 0, duplicates: accepted } : { accepted, duplicates: 0 };
+    return { ...counts, refused: taken.refused, errors };
+  }
+
+  async #takeBody(
     signal: Signal,
     pieces: readonly InputPiece[],
     body: Partial<IntakeBody>,
-  ): Promise<IntakeResult> => {
+  ): Promise<IntakeResult> {
     const bytes = sumBytes(pieces);
-    await decoded.take(bytes);
+    await this.#decoded.take(bytes);
     try {
-      return await intake.take({ ...unstamped, signal, ...body });
+      return await this.#intake.take({ ...unstamped, signal, ...body });
     } finally {
-      decoded.give(bytes);
+      this.#decoded.give(bytes);
     }
-  };
-  /** Takes new pieces as one body, or in smaller groups where they do not go together. */
-  const takeGroup = async (
-    signal: Signal,
-    pieces: readonly InputPiece[],
-    fieldNames?: LogFieldNames,
-  ): Promise<LoadedPieces> => {
-    if (pieces.length === 0) return nothing;
-    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(signal, piece) }));
-    try {
-      const taken = await takeBody(signal, pieces, { pieces: keyed, fieldNames });
-      return { accepted: taken.accepted, duplicates: 0, refused: taken.refused, errors: taken.errors };
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 413 || pieces.length === 1) throw error;
-      const middle = pieces.length >> 1;
-      const first = await takeGroup(signal, pieces.slice(0, middle), fieldNames);
-      return addUp([first, await takeGroup(signal, pieces.slice(middle), fieldNames)]);
-    }
-  };
-  /** Reads a piece that was taken before once more, for the lines that were refused. */
-  const takeAgain = async (
-    signal: Signal,
-    piece: InputPiece,
-    fieldNames?: LogFieldNames,
-  ): Promise<LoadedPieces> => {
-    const { bytes: body, key, firstLine } = piece;
-    const taken = await takeBody(signal, [piece], { body, key, fieldNames });
-    const errors = taken.errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason }));
-    const { accepted, duplicate, refused } = taken;
-    return duplicate
-      ? { accepted: 0, duplicates: accepted, refused, errors }
-      : { accepted, duplicates: 0, refused, errors };
-  };
-  return {
-    groupSizeOf: (signal) => ({
-      bytesMax: memory.loadBytes,
-      linesMax: signal === "metrics" ? memory.chunkCaps.samplesMax / 4 : memory.chunkCaps.rowsMax,
-      atATime: memory.decodeThreads,
-    }),
-    takeMemory: (bytes) => bodies.take(bytes),
-    take: async (signal, pieces, fieldNames) => {
-      const rows = store.findKeyRows(pieces.map((piece) => hashOf(signal, piece)));
-      try {
-        const taken = [
-          await takeGroup(
-            signal,
-            pieces.filter((_, i) => rows[i] === undefined),
-            fieldNames,
-          ),
-        ];
-        for (const [i, piece] of pieces.entries()) {
-          const duplicates = rows[i];
-          if (duplicates === undefined) continue;
-          const isWhole = duplicates === piece.lines;
-          taken.push(isWhole ? { ...nothing, duplicates } : await takeAgain(signal, piece, fieldNames));
-        }
-        return addUp(taken);
-      } finally {
-        for (const { bytes } of pieces) bodies.giveBack(bytes);
-      }
-    },
-    close: async () => {
-      await intake.close();
-      await store.close();
-    },
-  };
+  }
 }

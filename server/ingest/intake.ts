@@ -9,7 +9,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import { DecodePool } from "./decode-pool.ts";
-import type { BodyFormat, BodyPiece, DecodedBody, RefusedLine } from "./decode-task.ts";
+import type { BodyFormat, BodyPiece, BodyTask, DecodedBody, RefusedLine } from "./decode-task.ts";
 import { DocumentIds } from "./documents/document-ids.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
 import {
@@ -51,6 +51,8 @@ export interface IntakeBody {
   body: Uint8Array;
   /** The body in pieces, each with its key; `body` is empty and `key` null then. */
   pieces?: readonly BodyPiece[];
+  /** Called once the pieces are not needed any more. */
+  onRead?: () => void;
   encoding: Encoding;
   /** Id of the token that sent the body. */
   sender: string;
@@ -183,11 +185,11 @@ export class Intake {
   }
 
   #decode(
-    { signal, environment, key, index = "", flattensJson, ...sent }: IntakeBody,
+    { signal, environment, key, index = "", flattensJson, onRead, ...sent }: IntakeBody,
     storedDocuments: readonly number[] = [],
   ): Promise<DecodedBody> {
     const { store, memory, now } = this.#options;
-    return this.#pool.decode({
+    const task: BodyTask = {
       content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       ...sent,
       arrivalMs: now(),
@@ -199,7 +201,8 @@ export class Intake {
       families: this.#families.shared,
       packedCaps: this.#options.packedCaps,
       admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
-    });
+    };
+    return this.#pool.decode(task, onRead);
   }
 
   /**

@@ -36,8 +36,11 @@ export interface SenderOptions {
 /** What became of a group of batches. Refused lines are numbered as in the input. */
 export type Delivered = Omit<Tally, "bytes">;
 
-/** Resolves once the rows are stored or refused. Throws an Error of one sentence where that is impossible. */
-export type DeliverGroup = (group: readonly Batch[]) => Promise<Delivered>;
+/**
+ * Resolves once the rows are stored or refused. Calls `onRead` as soon as the bytes of the group are not needed any more, if
+ * that is earlier. Throws an Error of one sentence where that is impossible.
+ */
+export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Promise<Delivered>;
 
 const triesMax = 12;
 const refusalsListedMax = 10;
@@ -50,8 +53,8 @@ export function createTally(): Tally {
 }
 
 /**
- * Delivers groups of batches, so many at once, while the next one is read. Throws the first error of `deliver` once no other
- * group is in flight.
+ * Delivers groups of batches, at most so many at once. The next one is read while they are delivered, but not before one of
+ * them needs its bytes no more. Throws the first error of `deliver` once no other group is in flight.
  */
 export async function sendAll(
   groups: AsyncGenerator<Batch[]>,
@@ -60,15 +63,27 @@ export async function sendAll(
   inFlightMax: number,
 ): Promise<void> {
   const inFlight = new Set<Promise<void>>();
+  /** For each group whose bytes are still needed, when they are no more. */
+  const unread = new Set<Promise<void>>();
   let failure: unknown;
+  const send = (group: Batch[]): void => {
+    const read = Promise.withResolvers<void>();
+    const isRead = read.promise.finally(() => unread.delete(isRead));
+    unread.add(isRead);
+    const sent = sendOne(group, tally, (batches) => deliver(batches, read.resolve))
+      .catch((error: unknown) => {
+        failure ??= error;
+      })
+      .finally(() => {
+        read.resolve();
+        inFlight.delete(sent);
+      });
+    inFlight.add(sent);
+  };
   try {
     for (let next = groups.next(), read = await next; read.done !== true; read = await next) {
-      const sent = sendOne(read.value, tally, deliver)
-        .catch((error: unknown) => {
-          failure ??= error;
-        })
-        .finally(() => inFlight.delete(sent));
-      inFlight.add(sent);
+      send(read.value);
+      if (unread.size >= inFlightMax) await Promise.race(unread);
       next = groups.next();
       // Reported when it is awaited, which does not happen after a failure.
       next.catch(() => undefined);
@@ -96,7 +111,11 @@ export function makeServerDelivery(options: SenderOptions): DeliverGroup {
   };
 }
 
-async function sendOne(group: readonly Batch[], tally: Tally, deliver: DeliverGroup): Promise<void> {
+async function sendOne(
+  group: readonly Batch[],
+  tally: Tally,
+  deliver: (group: readonly Batch[]) => Promise<Delivered>,
+): Promise<void> {
   const { accepted, duplicates, refused, dropped, refusals } = await deliver(group);
   tally.accepted += accepted;
   tally.duplicates += duplicates;
