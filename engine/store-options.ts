@@ -33,6 +33,11 @@ export interface StoreOptions {
   /** Stored bytes of chunks to keep at most; the oldest are removed first. By default none is. */
   retentionBytes?: number;
   /**
+   * True leaves the merging of chunks to the next process that opens the folder: a load seals large chunks, and merging
+   * would take its time and memory.
+   */
+  mergesLater?: boolean;
+  /**
    * Cap on active series, which were seen today or yesterday; 1,000,000 by default. Above it samples of new series are
    * refused.
    */

@@ -324,13 +324,13 @@ export class Store {
   }
 
   #startMaintenance(): MaintenanceScheduler {
-    const { retentionAgeMs, retentionBytes, retentionBeforeMs } = this.#options;
+    const { retentionAgeMs, retentionBytes, retentionBeforeMs, mergesLater = false } = this.#options;
     const { chunkCaps, unsealedBytesMax, unsealedBytesStop } = this.#memory;
     return new MaintenanceScheduler({
       catalog: this.#catalog,
       journal: this.#journal,
       ...{ worker: this.#threads.maintenance, encoders: this.#threads.encoders },
-      ...{ chunkCaps, unsealedBytesMax, unsealedBytesStop },
+      ...{ chunkCaps, unsealedBytesMax, unsealedBytesStop, mergesLater },
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes, removeBeforeMs: retentionBeforeMs },
       queriesEnded: () => this.#queriesEnded(),
       closeChunks: async (dir, chunks) => {

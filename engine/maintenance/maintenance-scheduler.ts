@@ -23,6 +23,8 @@ export interface MaintenanceOptions extends PartitionWorkOptions {
   unsealedBytesMax: number;
   /** Bytes of parts in memory above which appends wait for the seal. */
   unsealedBytesStop: number;
+  /** See `StoreOptions`. */
+  mergesLater: boolean;
   log: (level: "info" | "warn" | "error", message: string) => void;
   /** The lock of the data folder: without it no work may change the folder. */
   lock: Pick<FolderLock, "check">;
@@ -193,6 +195,7 @@ export class MaintenanceScheduler {
   }
 
   async #mergePartitions(): Promise<void> {
+    if (this.#options.mergesLater) return;
     await this.#eachPartition(this.#work.partitionsToMerge(), async (partition) => {
       if (!this.#isRemovalPaused) await this.#work.merge(partition);
     });

@@ -173,7 +173,7 @@ export async function openDirectLoad(
   log: (event: StoreEvent) => void,
 ): Promise<DirectLoad> {
   const memory = divideMemory({ use: "load", bytes: memoryBytes });
-  const store = await openStore({ dir: dataDir, memory, log });
+  const store = await openStore({ dir: dataDir, memory, mergesLater: true, log });
   const intake = new Intake({
     store: waitForRoom(store),
     metrics: new Metrics(),
