@@ -43,8 +43,8 @@ const fullChunkRowsMin = 16_384;
 const decoderBytes = 36 * MiB;
 /** While a body is decoded it takes up to so many times its unpacked size. */
 const decodedBodyFactor = 3;
-/** While a thread makes a chunk of lines it takes up to so many times their size beside them. Measured: 4 to 5. */
-const loadedBytesFactor = 5;
+/** While a thread makes a chunk of lines it takes up to so many times their size. Measured: 5; 7 where messages are long. */
+const loadedBytesFactor = 7;
 /** Heap that holds the objects of the largest body, of any format that is parsed as a whole. */
 const decodeHeapBytesMax = 2 * GiB;
 /** Heap with which a thread can load its program and work at all. */

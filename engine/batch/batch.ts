@@ -2,9 +2,9 @@
  * A batch: the rows of one append, encoded as parts by day, in one checksummed frame. The journal holds the same bytes,
  * so replay needs no second encoding.
  *
- * Payload: u32 number of parts, u32 number of keys; for each part u32 day, u32 rows, u32 bytes, u32 zero; then the
- * parts, then the keys of pieces. Arrival numbers of the parts count from 0 through the
- * batch; the journal records the number that the batch begins with.
+ * Payload: u32 number of parts, u32 number of keys; for each part u32 day, u32 rows, u32 bytes, u32 zero; then the parts,
+ * then the keys of pieces. Arrival numbers of the parts count from 0 through the batch; the journal records the number
+ * that the batch begins with.
  */
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";

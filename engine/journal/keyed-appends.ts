@@ -64,10 +64,27 @@ export class KeyedAppends {
   ): Promise<KeyedAppend> {
     const keyUntilMs = this.#now() + ageMs;
     if (key !== undefined) return this.#appendOnce(hashKey(key), keyUntilMs, write);
-    const used = this.findRows(pieces?.map(({ hash }) => hash) ?? []).findIndex((rows) => rows !== undefined);
+    if (pieces !== undefined) return this.#appendPieces(pieces, keyUntilMs, write);
+    return { ...(await write({ keyUntilMs: 0 })), duplicate: false };
+  }
+
+  async #appendPieces(
+    pieces: readonly PieceKey[],
+    keyUntilMs: number,
+    write: WriteBatch,
+  ): Promise<KeyedAppend> {
+    const hashes = pieces.map(({ hash }) => hash);
+    const used = this.findRows(hashes).findIndex(
+      (rows, i) => rows !== undefined || this.#pending.has(hashes[i]!),
+    );
     if (used >= 0) throw new Failure("input", `piece ${used + 1} of the batch is stored already`);
-    const written = await write({ keyUntilMs: pieces === undefined ? 0 : keyUntilMs });
-    return { ...written, duplicate: false };
+    const written = write({ keyUntilMs });
+    for (const hash of hashes) this.#pending.set(hash, written);
+    try {
+      return { ...(await written), duplicate: false };
+    } finally {
+      for (const hash of hashes) this.#pending.delete(hash);
+    }
   }
 
   async #appendOnce(keyHash: string, keyUntilMs: number, write: WriteBatch): Promise<KeyedAppend> {

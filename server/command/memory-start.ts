@@ -12,6 +12,8 @@ const arenas = { name: "MALLOC_ARENA_MAX", value: "2" };
  * 32 MiB. Of 1,050 MB that a load of two million rows took, 50 were free; with this limit it takes as long.
  */
 const mappedBytes = { name: "MALLOC_MMAP_THRESHOLD_", value: String(2 ** 20) };
+/** Lets a load have V8 look for unused objects: it does not count shared memory, of which a load has most. */
+const collectingFlag = "--expose-gc";
 /**
  * V8 looks for unused objects of the main thread after so many bytes of new ones. With more, buffers that nobody uses
  * any more stay longer; with less, requests take more CPU time. So only where memory is scarce it is less than usual.
@@ -28,6 +30,7 @@ export function restartWithLessMemory(use: "serve" | "load", memoryBytes: number
   if (process.platform !== "linux" || process.connected || process.env[arenas.name] !== undefined) return;
   const isScarce = (memoryBytes ?? readGivenBytes() / 2) < scarceBytes;
   const flags = isScarce ? [`--max-semi-space-size=${scarceYoungSpaceMiB}`] : [];
+  if (use === "load") flags.push(collectingFlag);
   const words = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)];
   const malloc: Record<string, string> = { [arenas.name]: arenas.value };
   if (use === "load") malloc[mappedBytes.name] = mappedBytes.value;

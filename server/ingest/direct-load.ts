@@ -75,6 +75,9 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
+/** Unused memory is looked for when so much of what the process may take was taken, as a divisor. It takes some 10 ms. */
+const collectShare = 8;
+
 /**
  * Shared memory for bodies, used again and again: a new buffer for each would be zeroed first, and freed by a
  * collection.
@@ -194,6 +197,8 @@ class FolderLoad implements DirectLoad {
   readonly #memory: MemoryBudget;
   readonly #bodies = new SharedBodies();
   readonly #decoded: BytesAtATime;
+  /** Bytes that were taken since unused memory was last looked for. */
+  #bytesTaken = 0;
 
   constructor(store: Store, intake: Intake, memory: MemoryBudget) {
     this.#store = store;
@@ -230,7 +235,8 @@ class FolderLoad implements DirectLoad {
       for (const [i, piece] of pieces.entries()) {
         const duplicates = rows[i];
         if (duplicates === undefined) continue;
-        const isWhole = duplicates === piece.lines;
+        // A line of metrics may be several samples, so that their number says nothing of refused lines.
+        const isWhole = signal !== "metrics" && duplicates === piece.lines;
         again.push(isWhole ? { ...nothing, duplicates } : await this.#takeAgain(signal, piece, fieldNames));
       }
       const fresh = pieces.filter((_, i) => rows[i] === undefined);
@@ -239,12 +245,24 @@ class FolderLoad implements DirectLoad {
       return addUp([taken, ...again]);
     } finally {
       giveBack();
+      this.#collectUnused(sumBytes(pieces));
     }
   }
 
   async close(): Promise<void> {
     await this.#intake.close();
     await this.#store.close();
+  }
+
+  /**
+   * Frees the parts that were sealed. They are in shared memory, which V8 does not count, so that it would look for them
+   * only after much else.
+   */
+  #collectUnused(bytesTaken: number): void {
+    this.#bytesTaken += bytesTaken;
+    if (this.#bytesTaken < this.#memory.bytes / collectShare) return;
+    this.#bytesTaken = 0;
+    globalThis.gc?.();
   }
 
   /** Takes new pieces as one body, or in smaller groups where they do not go together. */
