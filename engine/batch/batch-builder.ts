@@ -30,9 +30,12 @@ import { RowRanges } from "./row-ranges.ts";
 
 /** How the rows of a batch are encoded. */
 export interface FinishOptions {
-  /** Days of many rows become chunks within these caps that are ready for disk; by default the store makes the chunks. */
+  /**
+   * Where it is given, the rows of a day become chunks in their form on disk, within these caps, if they are at least
+   * `packedRowsMin`. Other days, and all of them by default, become parts that the store encodes as chunks later.
+   */
   packedCaps?: ChunkCaps | undefined;
-  /** The keys of the pieces that the rows were read from. */
+  /** Idempotency keys of the pieces that the rows were read from. */
   keys?: readonly PieceKey[] | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** How large chunks become. Smaller caps make smaller chunks, which take less memory to encode and to scan. */
 import { chunkMessageBytesMax, chunkRowsMax, chunkSamplesMax } from "../limits.ts";
 
-/** What the chunks of a store, or of a load, have at most. */
+/** Limits on the size of a chunk. */
 export interface ChunkCaps {
   rowsMax: number;
   /** Bytes of messages. Where rows are long, this bounds the memory of one task. */

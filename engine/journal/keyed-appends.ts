@@ -7,7 +7,7 @@ import type { IdempotencyKeys } from "./idempotency-keys.ts";
 
 /** A key as the journal stores it. */
 export interface StoredKey {
-  /** SHA-256 of the key, hexadecimal; absent where there is none, or where the batch has keys of its pieces. */
+  /** SHA-256 of the key, hexadecimal; absent without a key, and for a batch whose pieces have keys of their own. */
   keyHash?: string;
   /** Unix milliseconds; 0 without any key. */
   keyUntilMs: number;
@@ -19,7 +19,7 @@ interface KeyOptions {
   keyAgeMs?: number;
 }
 
-/** The outcome of an append: the rows of the first batch with the key. */
+/** The outcome of an append. `rows` are those of the first batch with the key. */
 interface KeyedAppend {
   rows: number;
   duplicate: boolean;
@@ -78,13 +78,7 @@ export class KeyedAppends {
       (rows, i) => rows !== undefined || this.#pending.has(hashes[i]!),
     );
     if (used >= 0) throw new Failure("input", `piece ${used + 1} of the batch is stored already`);
-    const written = write({ keyUntilMs });
-    for (const hash of hashes) this.#pending.set(hash, written);
-    try {
-      return { ...(await written), duplicate: false };
-    } finally {
-      for (const hash of hashes) this.#pending.delete(hash);
-    }
+    return this.#hold(hashes, write({ keyUntilMs }));
   }
 
   async #appendOnce(keyHash: string, keyUntilMs: number, write: WriteBatch): Promise<KeyedAppend> {
@@ -92,12 +86,16 @@ export class KeyedAppends {
     if (pending !== undefined) return { ...(await pending), duplicate: true };
     const used = this.#keys.find(keyHash, this.#now());
     if (used !== undefined) return { rows: used.rows, duplicate: true };
-    const written = write({ keyHash, keyUntilMs });
-    this.#pending.set(keyHash, written);
+    return this.#hold([keyHash], write({ keyHash, keyUntilMs }));
+  }
+
+  /** Notes that these keys are being stored, until `written` is settled. */
+  async #hold(hashes: readonly string[], written: Promise<{ rows: number }>): Promise<KeyedAppend> {
+    for (const hash of hashes) this.#pending.set(hash, written);
     try {
       return { ...(await written), duplicate: false };
     } finally {
-      this.#pending.delete(keyHash);
+      for (const hash of hashes) this.#pending.delete(hash);
     }
   }
 

@@ -22,9 +22,8 @@ import { escapeLine } from "./output/terminal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
-/** Batches that a server has at a time. */
-const batchesInFlightMax = 4;
-const oneBatch: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 1 };
+/** A server gets single batches, several at a time. */
+const singleBatches: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 4 };
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
@@ -92,8 +91,7 @@ export const ingest: Command<typeof flags> = {
       // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
       const deliver: MakeDelivery = (run) => deliverOverHttp(client, { signal, names }, run);
-      const delivery = { deliver, group: oneBatch, inFlightMax: batchesInFlightMax };
-      return ingestFiles(delivery, { signal, names }, files, stop.signal);
+      return ingestFiles({ deliver, size: singleBatches }, { signal, names }, files, stop.signal);
     }
     restartWithLessMemory("load", settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
@@ -102,10 +100,9 @@ export const ingest: Command<typeof flags> = {
     });
     try {
       const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
-      const group = load.groupSizeOf(signalOfPath[signal]);
-      const delivery = { deliver, group, inFlightMax: group.atATime };
+      const size = load.groupSizeOf(signalOfPath[signal]);
       return await ingestFiles(
-        delivery,
+        { deliver, size },
         { signal, names, takeMemory: (bytes: number) => load.takeMemory(bytes) },
         files,
         stop.signal,
@@ -153,9 +150,8 @@ type MakeDelivery = (run: FileRun) => DeliverGroup;
 /** How batches go to where they are stored. */
 interface Delivery {
   deliver: MakeDelivery;
-  group: GroupSize;
-  /** Groups in flight. */
-  inFlightMax: number;
+  /** How batches are grouped for it. */
+  size: GroupSize;
 }
 
 function deliverOverHttp(
@@ -201,7 +197,7 @@ async function ingestFiles(
 }
 
 async function ingestFile(
-  { deliver, group, inFlightMax }: Delivery,
+  { deliver, size }: Delivery,
   { signal, names, takeMemory }: FileContent,
   input: InputFile,
   stop: AbortSignal,
@@ -234,8 +230,8 @@ async function ingestFile(
       onProblem: (problem) => progress.note(`${escapeLine(problem)}; trying again`),
     };
     const bytesTotal = () => input.dataBytesTotal;
-    const groups = groupsOf(batches, { size: group, idleMs: input.isLive ? idleMs : null, bytesTotal });
-    await sendAll(groups, tally, deliver(run), inFlightMax);
+    const groups = groupsOf(batches, { size, idleMs: input.isLive ? idleMs : null, bytesTotal });
+    await sendAll(groups, tally, deliver(run), size.atATime);
   } catch (error) {
     if (!stop.aborted) throw new Error(formatStopped(input, tally, error));
   } finally {

@@ -10,7 +10,7 @@ const arenas = { name: "MALLOC_ARENA_MAX", value: "2" };
 /**
  * Memory of so many bytes or more goes back to the system when it is freed. glibc's own limit grows with what is freed, to
  * 32 MiB. Of 1,050 MB that a load of two million rows took, 50 were free; with this limit it takes as long. Events of many
- * attributes have smaller buffers: where memory is scarce a load of them took 560 MB with the usual limit, and 460 with the
+ * attributes have smaller buffers: where memory is scarce a load of them took 560 MB with the usual limit, and 485 with the
  * other, for 7 % more CPU time.
  */
 const mappedBytes = { name: "MALLOC_MMAP_THRESHOLD_", usual: 2 ** 20, scarce: 2 ** 16 };

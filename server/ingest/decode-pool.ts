@@ -8,7 +8,7 @@ import type { MemoryBudget } from "../../engine/index.ts";
 import { MiB } from "../model/limits.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { SharedBudget } from "../throttle/shared-budget.ts";
-import type { BodyTask, DecodedBody } from "./decode-task.ts";
+import { type BodyTask, type DecodedBody, sumBytes } from "./decode-task.ts";
 import { DecodeThread, type EndCause, type GroupOutcome } from "./decode-thread.ts";
 import { decodeGroupBodies, decodeGroupBytes, slowDecodeMs, slowSenderMs } from "./limits.ts";
 
@@ -72,7 +72,7 @@ export class DecodePool {
     this.#startThreads();
   }
 
-  /** Resolves once a thread has loaded its program, or cannot: then bodies are refused. */
+  /** Resolves once a decoding thread can begin, or has failed to start; bodies are refused in that case. */
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
@@ -87,7 +87,7 @@ export class DecodePool {
    * memory. `onRead` is called once the pieces of the body are not needed any more.
    */
   decode(task: BodyTask, onRead?: () => void): Promise<DecodedBody> {
-    const bytes = (task.pieces ?? []).reduce((sum, piece) => sum + piece.bytes.length, task.body.length);
+    const bytes = task.body.length + sumBytes(task.pieces ?? []);
     if (!this.#waitingBytes.take(task.sender, bytes)) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }

@@ -62,6 +62,11 @@ export interface BodyPiece {
   firstLine: number;
 }
 
+/** Bytes of pieces together. */
+export function sumBytes(pieces: readonly Pick<BodyPiece, "bytes">[]): number {
+  return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+}
+
 /** One body to decode, with everything that decides what becomes of it. */
 export interface BodyTask {
   content: BodyContent;
@@ -89,7 +94,7 @@ export interface BodyTask {
   storedDocuments?: readonly number[];
   /** The fields of log rows that the sender named (JSON lines). */
   fieldNames?: LogFieldNames | undefined;
-  /** Many rows become chunks within these caps that are ready for disk. Absent: the store gathers the rows. */
+  /** See `FinishOptions` of the engine's batches. */
   packedCaps?: ChunkCaps | undefined;
   /** What decides which rows are admitted; without it only the engine's own bounds apply. */
   admission?: BodyAdmission;
@@ -161,7 +166,7 @@ export interface DecodeThreadData {
   seriesBytesMax: number;
 }
 
-/** Sent once all pieces of a body are read: their memory is not needed any more. */
+/** Tells that all pieces of a body are read, so that their memory may be used for others. */
 interface DecodeRead {
   /** Position of the body in its group. */
   read: number;

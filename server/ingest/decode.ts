@@ -5,7 +5,7 @@ import { type AdmissionCounts, type EncodedBatch, isTrap } from "../../engine/in
 import { unpack } from "../api/content-encoding.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { countDroppedRows } from "./admission.ts";
-import type { BodyTask, DecodedBody } from "./decode-task.ts";
+import { type BodyTask, type DecodedBody, sumBytes } from "./decode-task.ts";
 import { formats } from "./formats.ts";
 
 /**
@@ -40,7 +40,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array, onRead?: () => void):
   return {
     ok: true,
     batch,
-    unpackedBytes: body.length + sumBytes(task.pieces) + sink.innerBytes,
+    unpackedBytes: body.length + sumBytes(task.pieces ?? []) + sink.innerBytes,
     contentKey: isKnowable ? (keyBefore ?? contentKey(task, body)) : null,
     dropped: countDroppedRows(task, admissionCounts),
     admissionCounts,
@@ -51,10 +51,6 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array, onRead?: () => void):
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,
   };
-}
-
-function sumBytes(pieces: BodyTask["pieces"] = []): number {
-  return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
 /**

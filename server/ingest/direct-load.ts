@@ -16,7 +16,7 @@ import {
 } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { Refusal } from "../throttle/refusal.ts";
-import type { RefusedLine } from "./decode-task.ts";
+import { type BodyPiece, type RefusedLine, sumBytes } from "./decode-task.ts";
 import { Intake, type IntakeBody, type IntakeResult, type IntakeStore, namedStoreKey } from "./intake.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 
@@ -47,7 +47,7 @@ interface TakeOptions {
 }
 
 export interface DirectLoad {
-  /** How much to take at a time (logs and spans become one chunk), and how many times at once. */
+  /** The size of one `take`, whose logs or spans become one chunk, and how many calls may run at once. */
   groupSizeOf(signal: Signal): { bytesMax: number; linesMax: number; atATime: number };
   /** Memory for the lines of one piece. */
   takeMemory(bytes: number): Uint8Array<SharedArrayBuffer>;
@@ -75,7 +75,7 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
-/** Unused memory is looked for when so much of what the process may take was taken, as a divisor. It takes some 10 ms. */
+/** Garbage is collected after so many bytes, as a share of what the process may take (a divisor): it takes some 10 ms. */
 const collectShare = 8;
 
 /**
@@ -144,10 +144,6 @@ function waitForRoom(store: Store): IntakeStore {
   };
 }
 
-function sumBytes(pieces: readonly InputPiece[]): number {
-  return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-}
-
 function hashOf(signal: Signal, { key }: InputPiece): string {
   return hashKey(namedStoreKey({ signal, sender: unstamped.sender, key }));
 }
@@ -197,7 +193,7 @@ class FolderLoad implements DirectLoad {
   readonly #memory: MemoryBudget;
   readonly #bodies = new SharedBodies();
   readonly #decoded: BytesAtATime;
-  /** Bytes that were taken since unused memory was last looked for. */
+  /** Bytes that were taken since garbage was last collected. */
   #bytesTaken = 0;
 
   constructor(store: Store, intake: Intake, memory: MemoryBudget) {
@@ -223,7 +219,8 @@ class FolderLoad implements DirectLoad {
     pieces: readonly InputPiece[],
     { fieldNames, onRead }: TakeOptions = {},
   ): Promise<LoadedPieces> {
-    const rows = this.#store.findKeyRows(pieces.map((piece) => hashOf(signal, piece)));
+    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(signal, piece) }));
+    const rows = this.#store.findKeyRows(keyed.map(({ keyHash }) => keyHash));
     const held = new Set(pieces.map(({ bytes }) => bytes));
     const giveBack = (): void => {
       if (held.size > 0) onRead?.();
@@ -239,13 +236,13 @@ class FolderLoad implements DirectLoad {
         const isWhole = signal !== "metrics" && duplicates === piece.lines;
         again.push(isWhole ? { ...nothing, duplicates } : await this.#takeAgain(signal, piece, fieldNames));
       }
-      const fresh = pieces.filter((_, i) => rows[i] === undefined);
+      const fresh = keyed.filter((_, i) => rows[i] === undefined);
       if (fresh.length === 0) return addUp(again);
       const taken = await this.#takeGroup(signal, fresh, { fieldNames, onRead: giveBack });
       return addUp([taken, ...again]);
     } finally {
       giveBack();
-      this.#collectUnused(sumBytes(pieces));
+      this.#collectGarbage(sumBytes(pieces));
     }
   }
 
@@ -255,10 +252,10 @@ class FolderLoad implements DirectLoad {
   }
 
   /**
-   * Frees the parts that were sealed. They are in shared memory, which V8 does not count, so that it would look for them
-   * only after much else.
+   * Collects garbage, which frees the memory of parts that are sealed. V8 by itself would do so late, since it does not
+   * count shared memory.
    */
-  #collectUnused(bytesTaken: number): void {
+  #collectGarbage(bytesTaken: number): void {
     this.#bytesTaken += bytesTaken;
     if (this.#bytesTaken < this.#memory.bytes / collectShare) return;
     this.#bytesTaken = 0;
@@ -268,17 +265,16 @@ class FolderLoad implements DirectLoad {
   /** Takes new pieces as one body, or in smaller groups where they do not go together. */
   async #takeGroup(
     signal: Signal,
-    pieces: readonly InputPiece[],
+    pieces: readonly BodyPiece[],
     { fieldNames, onRead }: TakeOptions,
   ): Promise<LoadedPieces> {
-    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(signal, piece) }));
     let isRead = false;
     const noteRead = (): void => {
       isRead = true;
       onRead?.();
     };
     try {
-      const taken = await this.#takeBody(signal, pieces, { pieces: keyed, fieldNames, onRead: noteRead });
+      const taken = await this.#takeBody(signal, pieces, { pieces, fieldNames, onRead: noteRead });
       return { accepted: taken.accepted, duplicates: 0, refused: taken.refused, errors: taken.errors };
     } catch (error) {
       const isTooLarge = error instanceof Refusal && error.status === 413 && pieces.length > 1;
@@ -309,7 +305,7 @@ class FolderLoad implements DirectLoad {
 
   async #takeBody(
     signal: Signal,
-    pieces: readonly InputPiece[],
+    pieces: readonly Pick<BodyPiece, "bytes">[],
     body: Partial<IntakeBody>,
   ): Promise<IntakeResult> {
     const bytes = sumBytes(pieces);

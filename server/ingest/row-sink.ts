@@ -46,7 +46,7 @@ export abstract class Sink {
   readonly refusedByKind = new Map<RefusedKind, number>();
   /** Added to the numbers of refused lines. */
   linesBefore = 0;
-  /** The keys of the pieces that were read; undefined where the body is one piece. */
+  /** Idempotency keys of the pieces that were read so far; undefined for a body that is not in pieces. */
   protected keys: PieceKey[] | undefined;
   #repeatedBytes = 0;
 

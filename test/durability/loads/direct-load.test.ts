@@ -43,7 +43,7 @@ test("a load that is killed again and again stores each line once", async () => 
       return startSvc(["ingest", "--direct", "--memory", memory, "--data", dir, file]);
     };
     for (let run = 0; run < 4; run++) {
-      const grownBytes = bytesIn(dir) + 1 + random.below(3_000_000);
+      const grownBytes = bytesIn(dir) + 1 + random.below(1_500_000);
       const { child, ended } = load();
       while (child.exitCode === null && bytesIn(dir) < grownBytes) await sleep(2);
       await sleep(random.below(10));

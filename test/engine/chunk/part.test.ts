@@ -160,8 +160,7 @@ describe(`packed parts (SVC_SEED=${seed})`, () => {
     for (let round = 0; round < 300; round++) {
       const [chunk] = drawChunks(random, 1 + random.below(60));
       const bytes = pack(chunk!);
-      const from = columnsStart(bytes);
-      bytes[from + random.below(bytes.byteLength - from)]! ^= 1 << random.below(8);
+      flipBit(bytes, random);
       expectRightOrDamage(bytes, chunk!);
     }
   });
@@ -184,8 +183,7 @@ describe(`packed parts (SVC_SEED=${seed})`, () => {
     for (let round = 0; round < 100; round++) {
       const [chunk] = drawChunks(random, 1 + random.below(60));
       const bytes = pack(chunk!);
-      const from = columnsStart(bytes);
-      bytes[from + random.below(bytes.byteLength - from)]! ^= 1 << random.below(8);
+      flipBit(bytes, random);
       for (const [i, payload] of chunk!.payloads.entries()) {
         const read = () => toText(seal(readPackedChunk(bytes, 0), 7).open().payload(i));
         const kind = failureOf(() => expect(read()).toBe(toText(payload)));
@@ -205,6 +203,12 @@ describe(`packed parts (SVC_SEED=${seed})`, () => {
     }
   });
 });
+
+/** Flips a bit of a column. */
+function flipBit(bytes: Uint8Array, random: Random): void {
+  const from = columnsStart(bytes);
+  bytes[from + random.below(bytes.byteLength - from)]! ^= 1 << random.below(8);
+}
 
 function openPlain(chunk: EncodedChunk): ChunkSource {
   const part = serializePart(chunk);

@@ -39,7 +39,7 @@ export function beginRecords(reserved: u32): usize {
   return beginSettings();
 }
 
-/** Sets the key of the attribute that stands for a field of the record. */
+/** Says under which attribute key, by its number, a field of the record is stored. */
 export function setFieldKey(field: u32, key: u32): void {
   noteFieldKey(field, key);
 }

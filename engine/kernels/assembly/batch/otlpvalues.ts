@@ -66,7 +66,7 @@ export function beginValues(reserved: u32): void {
   rowNumber = 0;
 }
 
-/** Sets the key of the attribute that stands for a field of the record. */
+/** Says under which attribute key, by its number, a field of the record is stored. */
 export function noteFieldKey(field: u32, key: u32): void {
   learnKey(key);
   store<u32>(fieldKeys + (field << 2), key);

@@ -2,10 +2,10 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashKey, type PieceKey, type RowSignal } from "../../../../engine/index.ts";
+import type { RowSignal } from "../../../../engine/index.ts";
 import { Random } from "../../../../fixtures/random.ts";
 import { decodeBody } from "../../../../server/index.ts";
-import type { BodyPiece, BodyTask } from "../../../../server/ingest/decode-task.ts";
+import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { formats } from "../../../../server/ingest/formats.ts";
 import { makePlainTask } from "../decode-task.ts";
 import {
@@ -21,12 +21,9 @@ import {
   object,
   quoted,
 } from "./json-bodies.ts";
+import { splitBatch, toPieces } from "./piece-bodies.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-/** Of the frame around a batch. */
-const frameHeaderBytes = 24;
-/** Of a key: its hash, the number of rows, and zeros. */
-const keyBytes = 40;
 
 /** Everything but the bytes that decides what becomes of a body. */
 type Settings = Pick<BodyTask, "admission" | "fieldNames"> & { flattensJson?: boolean };
@@ -37,18 +34,6 @@ function taskOf(signal: RowSignal, body: Uint8Array, settings: Settings): BodyTa
     ...makePlainTask(body),
     ...settings,
   };
-}
-
-function toPieces(groups: readonly (readonly Buffer[])[]): BodyPiece[] {
-  let firstLine = 1;
-  return groups.map((lines, i) => {
-    const text = joinBuffers([...lines, Buffer.alloc(0)], "\n");
-    const bytes = new Uint8Array(new SharedArrayBuffer(text.length + (text.length >> 3)), 0, text.length);
-    bytes.set(text);
-    const piece = { bytes, keyHash: hashKey(`piece ${i}`), firstLine };
-    firstLine += lines.length;
-    return piece;
-  });
 }
 
 function decode(task: BodyTask) {
@@ -62,17 +47,6 @@ function countUntimed(task: BodyTask): number {
   const { untimedRows } = sink;
   sink.release();
   return untimedRows;
-}
-
-/** What a batch holds, and the keys of its pieces behind it. */
-function splitBatch(frame: Uint8Array): { rest: Buffer; keys: PieceKey[] } {
-  const payload = Buffer.from(frame.subarray(frameHeaderBytes));
-  const end = payload.length - payload.readUInt32LE(4) * keyBytes;
-  const keys: PieceKey[] = [];
-  for (let at = end; at < payload.length; at += keyBytes)
-    keys.push({ hash: payload.toString("hex", at, at + 32), rows: payload.readUInt32LE(at + 32) });
-  payload.writeUInt32LE(0, 4);
-  return { rest: payload.subarray(0, end), keys };
 }
 
 /** Expects groups of lines, each of them a piece, to be read as all of the lines in one body. */
