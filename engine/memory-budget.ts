@@ -129,11 +129,16 @@ export interface MemoryBudget {
   journalQueueBytes: number;
   /** Decoding threads that one sender may use. */
   decodeThreads: number;
+  /**
+   * Decoding threads that one sender may use for bodies of pieces, of which they make chunks: the encoder threads have
+   * nothing to do then.
+   */
+  pieceThreads: number;
   /** There is one decoding thread more where several senders send. */
   hasSpareDecodeThread: boolean;
   /** Heap of one decoding thread. */
   decodeHeapBytes: number;
-  /** What a load reads for one chunk of rows. */
+  /** What is read for one chunk of rows, where chunks are made of pieces. */
   loadBytes: number;
   /** The largest body, unpacked. */
   unpackedBytesMax: number;
@@ -273,7 +278,7 @@ function fillParts(
     chunkCaps,
     journalQueueBytes: journal,
     ...decoding,
-    loadBytes: findLoadBytes(divided, decoding.decodeThreads, chunkCaps),
+    loadBytes: findLoadBytes(divided, decoding.pieceThreads, chunkCaps),
     requestBytes: Math.min(bodies / 2, bodyBytesMax),
     socketBytes: Math.min(bodies / 4, bodyBytesMax),
     tailBytes: Math.min(bodies / 4, bodyBytesMax),
@@ -286,9 +291,11 @@ function fillDecoding(decoding: number, { use, decodeThreads: asked }: MemoryReq
   const spare = use === "server" && affordable > 1 ? 1 : 0;
   const most = use === "load" ? cores : Math.max(1, Math.floor(cores / 2));
   const decodeThreads = asked ?? Math.min(most, affordable - spare);
+  const pieceThreads = asked ?? Math.max(decodeThreads, Math.min(cores, affordable - spare));
   const freeBytes = Math.max(decoderBytes, decoding - (decodeThreads + spare) * threadBytes);
   return {
     decodeThreads,
+    pieceThreads,
     hasSpareDecodeThread: spare === 1,
     decodeHeapBytes: Math.min(decodeHeapBytesMax, Math.max(heapBytesMin, freeBytes)),
     unpackedBytesMax: clamp(freeBytes / decodedBodyFactor, 8 * MiB, 128 * MiB),
@@ -298,12 +305,12 @@ function fillDecoding(decoding: number, { use, decodeThreads: asked }: MemoryReq
 /** As many bytes as usual rows of a full chunk have, where a decoding thread can hold what it makes of them. */
 function findLoadBytes(
   { decoding, bodies }: Readonly<Record<MemoryPart, number>>,
-  decodeThreads: number,
+  pieceThreads: number,
   { messageBytesMax }: ChunkCaps,
 ): number {
-  const decoderRoom = decoding / Math.max(1, decodeThreads) - threadBytes;
+  const decoderRoom = decoding / Math.max(1, pieceThreads) - threadBytes;
   // One group is read while each thread decodes one.
-  const bodyRoom = bodies / (decodeThreads + 2);
+  const bodyRoom = bodies / (pieceThreads + 2);
   return Math.max(MiB, Math.min(messageBytesMax, decoderRoom / loadedBytesFactor, bodyRoom));
 }
 

@@ -17,7 +17,6 @@ import {
 import { measureAllocatedBytes } from "../measure/disk.ts";
 import { costBetween, readOwnCost, watchMemoryBytesPeak } from "../measure/process.ts";
 import { importLayers, prepareProgram, type Query } from "../server/program.ts";
-import { sendFile } from "../server/row-sender.ts";
 import { startServer } from "../server/server-process.ts";
 import type { ShowProgress } from "../terminal/progress.ts";
 import {
@@ -32,8 +31,6 @@ import {
 import { toSvcql } from "./svcql.ts";
 import type { StoreTarget, System, SystemLoad, SystemResult } from "./system.ts";
 
-/** Rows of a request while loading over HTTP. */
-const loadBatchRows = 10_000;
 /** The store counts as idle when its statistics have not changed for so long. */
 const idleMs = 1000;
 const pollMs = 100;
@@ -59,7 +56,9 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
   const httpLoad = await loadOverHttp({ ...target, dir: isDirect ? httpDir : dir }, show);
   await rm(httpDir, { recursive: true, force: true });
   const costBefore = isDirect ? await readOwnCost() : null;
-  const loaded = isDirect ? await runIngest(target, show) : httpLoad;
+  const loaded = isDirect
+    ? await runIngest({ dataset, root, to: ["--direct", "--data", dir], step: "directly" }, show)
+    : httpLoad;
   const { engine } = await importLayers(root);
   const begunSettlingMs = performance.now();
   const store = await engine.openStore({ dir, threads });
@@ -84,14 +83,12 @@ export async function load(target: StoreTarget, show: ShowProgress): Promise<Sys
 
 type TimedLoad = Pick<SystemLoad, "loadSeconds" | "memoryBytesPeak">;
 
+/** Loads with `svc ingest` into a server. */
 async function loadOverHttp({ dir, dataset, root }: StoreTarget, show: ShowProgress): Promise<TimedLoad> {
   const server = await startServer(dir, root);
-  const begunMs = performance.now();
   try {
-    await sendFile(server, dataset, loadBatchRows, (done) =>
-      show({ step: `load ${dataset.name} into svc over HTTP`, done, total: dataset.rows, unit: "rows" }),
-    );
-    const loadSeconds = (performance.now() - begunMs) / 1000;
+    const to = ["--url", server.url, "--token", server.token];
+    const { loadSeconds } = await runIngest({ dataset, root, to, step: "over HTTP" }, show);
     return { loadSeconds, memoryBytesPeak: (await server.readMemoryBytesPeak()) ?? 0 };
   } finally {
     await server.stop();
@@ -104,10 +101,16 @@ async function hasDirectIngest(root: string): Promise<boolean> {
   return stdout.includes("--direct ");
 }
 
-/** Runs `svc ingest --direct`. The time that it reports counts, without the start of its process, as for the peers. */
-async function runIngest({ dir, dataset, root }: StoreTarget, show: ShowProgress): Promise<TimedLoad> {
+/** Where `svc ingest` loads to, as it is told to, and as progress names it. */
+interface IngestTarget extends Pick<StoreTarget, "dataset" | "root"> {
+  to: readonly string[];
+  step: string;
+}
+
+/** Runs `svc ingest`. The time that it reports counts, without the start of its process, as for the peers. */
+async function runIngest({ dataset, root, to, step }: IngestTarget, show: ShowProgress): Promise<TimedLoad> {
   const { file, signal, name, rows } = dataset;
-  const words = ["ingest", "--direct", "--data", dir, "--signal", signal, file];
+  const words = ["ingest", ...to, "--signal", signal, file];
   const child = spawn(process.execPath, [await prepareProgram(root), ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -117,7 +120,12 @@ async function runIngest({ dir, dataset, root }: StoreTarget, show: ShowProgress
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     const percent = Number(/(\d+) %/.exec(text)?.[1] ?? Number.NaN);
     if (percent > 0)
-      show({ step: `load ${name} into svc`, done: (rows * percent) / 100, total: rows, unit: "rows" });
+      show({
+        step: `load ${name} into svc ${step}`,
+        done: (rows * percent) / 100,
+        total: rows,
+        unit: "rows",
+      });
     else output += text;
   });
   const [code] = await once(child, "close");

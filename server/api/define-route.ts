@@ -43,7 +43,7 @@ export function json<Schema extends z.ZodType>(
 }
 
 /** A body that the handler decodes: the bytes as they came over the wire. */
-export function raw(body: RouteBody & { schema?: z.ZodType }): BodyDefinition<Uint8Array<ArrayBuffer>> {
+export function raw(body: RouteBody & { schema?: z.ZodType }): BodyDefinition<Uint8Array> {
   return { schema: z.unknown(), ...body, read: (request) => request.body };
 }
 
@@ -156,8 +156,8 @@ export function defineRoute<
   };
 }
 
-function toRouteBody({ bytesMax, contentTypes }: RouteBody): RouteBody {
-  return { bytesMax, contentTypes };
+function toRouteBody({ bytesMax, contentTypes, takeMemory }: RouteBody): RouteBody {
+  return { bytesMax, contentTypes, ...(takeMemory === undefined ? {} : { takeMemory }) };
 }
 
 function toRouteParts<Path extends string, Body, Query extends Parameters, Headers extends Parameters>(

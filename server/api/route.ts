@@ -19,7 +19,7 @@ export interface ServerRequest {
   /** Names in lower case. */
   headers: ReadonlyMap<string, string>;
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
-  body: Uint8Array<ArrayBuffer>;
+  body: Uint8Array;
   caller: Caller;
   /** Checks access again. Returns the caller with present rights; throws or rejects with Refusal if it has none. */
   readmit(): Caller | Promise<Caller>;
@@ -64,6 +64,11 @@ export interface RouteBody {
   bytesMax: number;
   /** Media types; "" stands for a missing Content-Type. */
   contentTypes: readonly string[];
+  /**
+   * Memory for a large body of so many bytes, which no one else has; undefined where new memory is to be taken. The
+   * route has it back with the body.
+   */
+  takeMemory?: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;
   /** Bodies without a Content-Encoding are taken in parts: `answer` gets the rest, which no part has taken. */
   parts?: RouteParts;
 }
@@ -81,7 +86,7 @@ interface RouteParts {
 
 /** The parts of one body. */
 export interface BodyParts extends Pick<RouteParts, "bytes"> {
-  take(received: Uint8Array<ArrayBuffer>): Promise<number>;
+  take(received: Uint8Array): Promise<number>;
 }
 
 /** An error as a protocol writes it. */

@@ -2,16 +2,18 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { DirectLoad } from "../ingest/direct-load.ts";
 import type { LogFieldNames } from "../ingest/loggers/field-names.ts";
+import type { DirectLoad } from "../ingest/pieces/direct-load.ts";
+import type { GroupSize } from "../ingest/pieces/group-size.ts";
+import { SharedBodies } from "../ingest/pieces/shared-bodies.ts";
 import { signalOfPath } from "../ingest/signal-path.ts";
-import { batchesOf, type GroupSize, groupsOf } from "./client/batches.ts";
+import { batchesOf, groupsOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
 import type { Delivered, DeliverGroup, Tally } from "./client/sender.ts";
-import { createTally, localKeyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
+import { createTally, keyOf, makeServerDelivery, publicSecret, secretOf, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { memoryFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
@@ -22,8 +24,8 @@ import { escapeLine } from "./output/terminal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
-/** A server gets single batches, several at a time. */
-const singleBatches: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 4 };
+/** A server that does not take bodies in pieces gets single batches. */
+const singleBatches: GroupSize = { bytesMax: 0, linesMax: 0, atATime: 3 };
 /** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
@@ -90,11 +92,21 @@ export const ingest: Command<typeof flags> = {
       const client = await openClient(settings);
       // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
-      const deliver: MakeDelivery = (run) => deliverOverHttp(client, { signal, names }, run);
-      return ingestFiles({ deliver, size: singleBatches }, { signal, names }, files, stop.signal);
+      const size = await askGroupSize(client, signal);
+      const takesPieces = size !== undefined;
+      const bodies = new SharedBodies();
+      const deliver: MakeDelivery = (run) =>
+        deliverOverHttp({ client, takesPieces, bodies }, { signal, names }, run);
+      return ingestFiles(
+        // One body is on its way while the others are read.
+        { deliver, size: size ?? singleBatches, inFlightMax: (size ?? singleBatches).atATime + 1 },
+        { signal, names, takeMemory: (bytes: number) => bodies.take(bytes) },
+        files,
+        stop.signal,
+      );
     }
     restartWithLessMemory("load", settings.memory ?? undefined);
-    const { openDirectLoad } = await import("../ingest/direct-load.ts");
+    const { openDirectLoad } = await import("../ingest/pieces/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);
     });
@@ -102,7 +114,7 @@ export const ingest: Command<typeof flags> = {
       const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
       const size = load.groupSizeOf(signalOfPath[signal]);
       return await ingestFiles(
-        { deliver, size },
+        { deliver, size, inFlightMax: size.atATime },
         { signal, names, takeMemory: (bytes: number) => load.takeMemory(bytes) },
         files,
         stop.signal,
@@ -124,8 +136,8 @@ interface FileRun {
 /** What the files hold, and where it is read to. */
 interface FileContent {
   signal: SignalName;
-  /** See `BatchOptions`. Absent where a server stores the rows. */
-  takeMemory?: (bytes: number) => Uint8Array;
+  /** See `BatchOptions`. */
+  takeMemory: (bytes: number) => Uint8Array;
   /** Fields that the user named; undefined where the known names are looked for. */
   names: LogFieldNames | undefined;
 }
@@ -152,27 +164,48 @@ interface Delivery {
   deliver: MakeDelivery;
   /** How batches are grouped for it. */
   size: GroupSize;
+  /** Groups that are delivered at a time. */
+  inFlightMax: number;
+}
+
+/** How much the server takes in one body of pieces; undefined where it does not know of pieces. */
+async function askGroupSize(client: Client, signal: SignalName): Promise<GroupSize | undefined> {
+  const answer = await ask(client, { method: "GET", path: `/api/v1/ingest/${signal}/limits` });
+  return answer.status === 200 ? (JSON.parse(answer.text) as GroupSize) : undefined;
+}
+
+/** A server that stores the rows, and the memory that their bytes lie in. */
+interface Receiver {
+  client: Client;
+  takesPieces: boolean;
+  bodies: SharedBodies;
 }
 
 function deliverOverHttp(
-  client: Client,
-  { signal, names }: FileContent,
+  { client, takesPieces, bodies }: Receiver,
+  { signal, names }: Omit<FileContent, "takeMemory">,
   { scope, stop, onProblem }: FileRun,
 ): DeliverGroup {
   const query = queryOf(names);
   const path = `/api/v1/ingest/${signal}${query}`;
-  return makeServerDelivery({ client, signal: stop, path, scope: `${scope}${query}`, onProblem });
+  const keys = { scope: `${scope}${query}`, secret: secretOf(client.token) };
+  const deliver = makeServerDelivery({ ...keys, client, signal: stop, path, takesPieces, onProblem });
+  return async (group) => {
+    const delivered = await deliver(group);
+    for (const { bytes } of group) bodies.giveBack(bytes);
+    return delivered;
+  };
 }
 
 function deliverIntoFolder(
   load: DirectLoad,
-  { signal, names }: FileContent,
+  { signal, names }: Omit<FileContent, "takeMemory">,
   { scope, stop }: FileRun,
 ): DeliverGroup {
-  const keyScope = `${scope}${queryOf(names)} ${signal}`;
+  const keys = { scope: `${scope}${queryOf(names)} ${signal}`, secret: publicSecret };
   return async (group, onRead): Promise<Delivered> => {
     stop.throwIfAborted();
-    const pieces = group.map((batch) => ({ ...batch, key: localKeyOf(batch, keyScope) }));
+    const pieces = group.map((batch) => ({ ...batch, key: keyOf(batch, keys) }));
     const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, {
       fieldNames: names,
       onRead,
@@ -197,7 +230,7 @@ async function ingestFiles(
 }
 
 async function ingestFile(
-  { deliver, size }: Delivery,
+  { deliver, size, inFlightMax }: Delivery,
   { signal, names, takeMemory }: FileContent,
   input: InputFile,
   stop: AbortSignal,
@@ -216,7 +249,7 @@ async function ingestFile(
     targetBytes: batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,
-    ...(takeMemory === undefined ? {} : { takeMemory }),
+    takeMemory,
     onLongLine: (line) => {
       tally.refused++;
       tally.refusals.push({ line, reason: `longer than ${formatCount(lineBytesMax)} bytes` });
@@ -231,7 +264,7 @@ async function ingestFile(
     };
     const bytesTotal = () => input.dataBytesTotal;
     const groups = groupsOf(batches, { size, idleMs: input.isLive ? idleMs : null, bytesTotal });
-    await sendAll(groups, tally, deliver(run), size.atATime);
+    await sendAll(groups, tally, deliver(run), inFlightMax);
   } catch (error) {
     if (!stop.aborted) throw new Error(formatStopped(input, tally, error));
   } finally {

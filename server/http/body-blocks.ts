@@ -3,14 +3,31 @@
 import { bodyBlockBytes } from "./limits.ts";
 
 /**
+ * Memory for a whole body is reserved once this share of what was announced has come (a divisor): who announces much and
+ * sends little holds little.
+ */
+const announcedShare = 16;
+
+/** Memory for a whole body of so many bytes; undefined where new memory is to be taken. */
+export type TakeMemory = (bytes: number) => Uint8Array | undefined;
+
+/**
  * Copies chunks into few blocks. A client may send its body byte by byte, and an array for each would take a hundred
  * times the memory of what it holds.
  */
 export class BodyBlocks {
-  readonly #blocks: Uint8Array<ArrayBuffer>[] = [];
+  /** Length of the whole body, where the client announced it; else 0. */
+  readonly #announced: number;
+  readonly #takeMemory: TakeMemory;
+  readonly #blocks: Uint8Array[] = [];
   /** Bytes of the last block that are filled. */
   #filled = 0;
   #bytes = 0;
+
+  constructor(announced: number | null = null, takeMemory: TakeMemory = () => undefined) {
+    this.#announced = announced ?? 0;
+    this.#takeMemory = takeMemory;
+  }
 
   /** Number of arrays that hold the bytes. */
   get count(): number {
@@ -22,24 +39,58 @@ export class BodyBlocks {
   }
 
   /** Copies a chunk, whose memory may be freed afterwards. */
-  add(chunk: ArrayBuffer): void {
-    const last = this.#blocks.at(-1);
+  add(chunk: ArrayBufferLike): void {
     this.#bytes += chunk.byteLength;
-    if (last !== undefined && last.length - this.#filled >= chunk.byteLength) {
-      last.set(new Uint8Array(chunk), this.#filled);
-      this.#filled += chunk.byteLength;
-      return;
+    const last = this.#blocks.at(-1);
+    if (last !== undefined) {
+      if (this.#fill(last, chunk)) return;
+      this.#blocks[this.#blocks.length - 1] = last.subarray(0, this.#filled);
     }
-    if (last !== undefined) this.#blocks[this.#blocks.length - 1] = last.subarray(0, this.#filled);
-    this.#filled = chunk.byteLength;
+    const block = this.#openBlock(chunk.byteLength);
+    if (block === undefined) {
+      this.#filled = chunk.byteLength;
+      this.#blocks.push(new Uint8Array(chunk.slice(0)));
+    } else this.#fill(block, chunk);
+  }
+
+  /** Copies a chunk into what is free in a block, or returns false. */
+  #fill(block: Uint8Array, chunk: ArrayBufferLike): boolean {
+    if (block.length - this.#filled < chunk.byteLength) return false;
+    block.set(new Uint8Array(chunk), this.#filled);
+    this.#filled += chunk.byteLength;
+    return true;
+  }
+
+  /** Opens a block that has room for a chunk and for what follows; undefined where the chunk is best copied by itself. */
+  #openBlock(chunkBytes: number): Uint8Array | undefined {
+    const before = this.#bytes - chunkBytes;
+    const announced = this.#announced;
+    if (before > 0 && before * announcedShare >= announced && this.#bytes <= announced)
+      return this.#gather(announced);
     // As large as all before it at most, so that a body takes twice its size at most.
-    const length = Math.max(chunk.byteLength, Math.min(this.#bytes - chunk.byteLength, bodyBlockBytes));
-    if (length === chunk.byteLength) this.#blocks.push(new Uint8Array(chunk.slice(0)));
-    else {
-      const block = new Uint8Array(length);
-      block.set(new Uint8Array(chunk));
-      this.#blocks.push(block);
+    const length = Math.min(before, bodyBlockBytes);
+    if (length <= chunkBytes) return undefined;
+    this.#filled = 0;
+    const block = new Uint8Array(length);
+    this.#blocks.push(block);
+    return block;
+  }
+
+  /**
+   * Moves what has come into one block for the whole body, so that nothing is left to be joined. The rest of its memory
+   * is not touched before it is filled.
+   */
+  #gather(bytes: number): Uint8Array {
+    const block = this.#takeMemory(bytes) ?? new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+    let at = 0;
+    for (const each of this.#blocks) {
+      block.set(each, at);
+      at += each.length;
     }
+    this.#blocks.length = 0;
+    this.#blocks.push(block);
+    this.#filled = at;
+    return block;
   }
 
   clear(): void {
@@ -49,7 +100,7 @@ export class BodyBlocks {
   }
 
   /** All bytes in one array, which is not copied where it came in one chunk. */
-  join(): Uint8Array<ArrayBuffer> {
+  join(): Uint8Array {
     const [first] = this.#blocks;
     if (first !== undefined && first.length === this.#bytes) return first;
     const body = new Uint8Array(this.#bytes);

@@ -3,27 +3,36 @@
 import type { BodyParts } from "../api/route.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { Budget } from "../throttle/shared-budget.ts";
-import { BodyBlocks } from "./body-blocks.ts";
+import { BodyBlocks, type TakeMemory } from "./body-blocks.ts";
 import { bodyReceiveMsMax } from "./limits.ts";
 
-export interface ReceiverOptions {
+/** How a body is read. */
+export interface BodyReading {
   /** Bytes of the body; of one in parts, the bytes that no part has taken. */
   bytesMax: number;
+  /** Bytes of the whole body, where the client announced them. */
+  announced: number | null;
+  /** The part of the sender in the bytes of all bodies. */
   budget: Budget;
+  /** Memory for a large body that is received as a whole; new memory by default. */
+  takeMemory?: TakeMemory | undefined;
   /** Absent: the body is received as a whole. */
   parts?: BodyParts | undefined;
+}
+
+interface ReceiverOptions extends BodyReading {
   /** Makes the client wait, or go on. */
   pause: (isPaused: boolean) => void;
   /** Called with the bytes that are held from now on; fewer than before where a part was taken. */
   onHeld: (bytes: number) => void;
   /** Resolves to what no part has taken, once the last byte is there. */
-  resolve: (body: Uint8Array<ArrayBuffer>) => void;
+  resolve: (body: Uint8Array) => void;
   reject: (error: unknown) => void;
 }
 
 export class BodyReceiver {
   readonly #options: ReceiverOptions;
-  readonly #blocks = new BodyBlocks();
+  readonly #blocks: BodyBlocks;
   /** Bytes from which on a part is taken. */
   #partBytes: number;
   readonly #timer: NodeJS.Timeout;
@@ -34,6 +43,8 @@ export class BodyReceiver {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    const { parts, announced, takeMemory } = options;
+    this.#blocks = new BodyBlocks(parts === undefined ? announced : null, takeMemory);
     this.#partBytes = options.parts?.bytes ?? Number.POSITIVE_INFINITY;
     this.#timer = setTimeout(() => {
       const within = `within ${bodyReceiveMsMax / 1000} s`;

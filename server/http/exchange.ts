@@ -1,9 +1,9 @@
 /** One request and its answer on a socket. */
 
-import type { BodyParts, Reply, Stream } from "../api/route.ts";
+import type { Reply, Stream } from "../api/route.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import type { Budget } from "../throttle/shared-budget.ts";
-import { BodyReceiver, tooLarge } from "./body-receiver.ts";
+import { type BodyReading, BodyReceiver, tooLarge } from "./body-receiver.ts";
 import { answerSendMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
@@ -110,19 +110,16 @@ export class Exchange {
    * where there are no parts; 503 where the budget of all requests is spent; 408 after `bodyReceiveMsMax`; and what
    * taking a part throws.
    */
-  readBody(
-    bytesMax: number,
-    announced: number | null,
-    budget: Budget,
-    parts?: BodyParts,
-  ): Promise<Uint8Array<ArrayBuffer>> {
+  readBody(reading: BodyReading): Promise<Uint8Array> {
+    const { bytesMax, announced, parts } = reading;
     if (this.#body === "none") return Promise.resolve(new Uint8Array(0));
     if (parts === undefined && announced !== null && announced > bytesMax) throw tooLarge(bytesMax);
     this.#body = "reading";
-    this.#budget = budget;
+    this.#budget = reading.budget;
     return new Promise((resolve, reject) => {
       const receiver = new BodyReceiver({
-        ...{ bytesMax, budget, parts, reject },
+        ...reading,
+        reject,
         pause: (isPaused) => this.#withClient((res) => void (isPaused ? res.pause() : res.resume())),
         onHeld: (bytes) => {
           this.#bytesHeld = bytes;

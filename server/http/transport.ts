@@ -14,6 +14,7 @@ import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { Budget, SharedBudget } from "../throttle/shared-budget.ts";
 import { addressText, networkOf } from "./address.ts";
+import type { BodyReading } from "./body-receiver.ts";
 import { compressReply } from "./compression.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";
@@ -36,12 +37,7 @@ export interface RequestExchange {
    * Reads the body. Of one that is taken in parts, resolves to what no part has taken. Throws Refusal 413 above
    * `bytesMax`, 503 where the budget is spent, 408 where it takes too long.
    */
-  readBody(
-    bytesMax: number,
-    announced: number | null,
-    budget: Budget,
-    parts?: BodyParts,
-  ): Promise<Uint8Array<ArrayBuffer>>;
+  readBody(reading: BodyReading): Promise<Uint8Array>;
   /** Resolves when the answer is handed over, or the client is gone. */
   send(reply: Reply, options: { withoutBody: boolean; closing: boolean }): Promise<void>;
 }
@@ -220,12 +216,12 @@ async function answer(
     admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
   takePlace(state, holder, requester);
   const query = new URLSearchParams(head.queryText);
-  const makeRequest = (caller: Caller, body: Uint8Array<ArrayBuffer>): ServerRequest => ({
+  const makeRequest = (caller: Caller, body: Uint8Array): ServerRequest => ({
     ...{ method: route.method, path: head.path, params, query, headers: head.headers, body, caller },
     readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
-  const take = async (part: Uint8Array<ArrayBuffer>) => {
+  const take = async (part: Uint8Array) => {
     await admitted;
     // A body may come in for hours: its sender's token may have ended meanwhile.
     const caller = await readmit(head, route, state.options.access);
@@ -310,16 +306,20 @@ async function readBody(
   exchange: RequestExchange,
   { holder, bodyBytes }: { holder: string; bodyBytes: SharedBudget },
   take: BodyParts["take"],
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array> {
   const budget = bodyBytes.of(holder);
-  if (route.body === null) return exchange.readBody(0, null, budget).catch(refuseBody);
-  const { contentTypes, bytesMax, parts } = route.body;
+  if (route.body === null)
+    return exchange.readBody({ bytesMax: 0, announced: null, budget }).catch(refuseBody);
+  const { contentTypes, bytesMax, parts, takeMemory } = route.body;
   checkContentType(contentTypes, head);
   const isInParts = parts !== undefined && !head.headers.has("content-encoding");
   const taking = isInParts ? { bytes: parts.bytes, take } : undefined;
   // A body that its caller could never have room for is refused as too large, not for now.
   const possibleMax = Math.min(bytesMax, Math.floor(bodyBytes.holderMax));
-  return exchange.readBody(possibleMax, announcedBytes(head), budget, taking);
+  return exchange.readBody({
+    ...{ bytesMax: possibleMax, announced: announcedBytes(head), budget, parts: taking },
+    takeMemory: takeMemory && ((bytes) => takeMemory(bytes, head.headers)),
+  });
 }
 
 function refuseBody(): never {

@@ -22,7 +22,7 @@ const headers = {
 export const batchRoute = { permission: "ingest", deadlineMs: 60_000, headers } as const;
 
 export type BatchInput = Pick<
-  Input<string, Uint8Array<ArrayBuffer>, Record<never, never>, typeof headers>,
+  Input<string, Uint8Array, Record<never, never>, typeof headers>,
   "body" | "caller" | "headers" | "request"
 >;
 

@@ -23,7 +23,12 @@ export interface DecodePoolOptions {
 /** What the pool needs to know of the division of memory. */
 type DecodeMemory = Pick<
   MemoryBudget,
-  "decodeThreads" | "hasSpareDecodeThread" | "decodeHeapBytes" | "requestBytes" | "socketBytes"
+  | "decodeThreads"
+  | "pieceThreads"
+  | "hasSpareDecodeThread"
+  | "decodeHeapBytes"
+  | "requestBytes"
+  | "socketBytes"
 >;
 
 interface Job {
@@ -77,6 +82,12 @@ export class DecodePool {
     return this.#begun.promise;
   }
 
+  /** Starts the threads that bodies in pieces may use: some will come. */
+  expectPieces(): void {
+    this.#threadsWanted = Math.max(this.#threadsWanted, this.#options.memory.pieceThreads);
+    this.#startThreads();
+  }
+
   /** Bodies that wait for a thread. */
   get waiting(): number {
     return this.#waitingBodies;
@@ -92,8 +103,8 @@ export class DecodePool {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
     this.#onlySender ??= task.sender;
-    const { decodeThreads, hasSpareDecodeThread } = this.#options.memory;
-    if (this.#onlySender !== task.sender && hasSpareDecodeThread) this.#threadsWanted = decodeThreads + 1;
+    const spare = this.#onlySender !== task.sender && this.#options.memory.hasSpareDecodeThread ? 1 : 0;
+    this.#threadsWanted = Math.max(this.#threadsWanted, this.#threadsFor(task) + spare);
     this.#startThreads();
     return new Promise((resolve, reject) => {
       const sender = this.#findSender(task.sender);
@@ -108,6 +119,12 @@ export class DecodePool {
     this.#isClosed = true;
     this.#rejectWaiting(tryLater("the server is stopping", 5));
     await Promise.all([...this.#threads].map((thread) => thread.end("closed")));
+  }
+
+  /** Threads that one sender may use for bodies like this one. */
+  #threadsFor({ pieces }: BodyTask): number {
+    const { decodeThreads, pieceThreads } = this.#options.memory;
+    return pieces === undefined ? decodeThreads : pieceThreads;
   }
 
   #findSender(id: string): Sender {
@@ -175,7 +192,7 @@ export class DecodePool {
       }
       const mayRun = isSlow(sender)
         ? slowRunning < threads && this.#loading.size === 0
-        : sender.running < threads;
+        : sender.running < this.#threadsFor(sender.waiting[0]!.task);
       if (mayRun && (next === undefined || sender.usedMs < next[1].usedMs)) next = entry;
     }
     return next;

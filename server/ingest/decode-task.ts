@@ -67,13 +67,18 @@ export function sumBytes(pieces: readonly Pick<BodyPiece, "bytes">[]): number {
   return pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
+/** The buffers of bytes that can be transferred: those that are not shared. Several bytes may lie in one. */
+export function listBuffers(bytes: readonly Uint8Array[]): ArrayBuffer[] {
+  return [...new Set(bytes.map(({ buffer }) => buffer))].filter((buffer) => buffer instanceof ArrayBuffer);
+}
+
 /** One body to decode, with everything that decides what becomes of it. */
 export interface BodyTask {
   content: BodyContent;
   format: BodyFormat;
   /** Transferred, unless it lies in shared memory: the sending thread cannot read it any more. */
   body: Uint8Array;
-  /** The body in pieces, in shared memory; `body` is empty then (JSON lines). */
+  /** The body in pieces; `body` is empty then (JSON lines). Transferred unless they are in shared memory. */
   pieces?: readonly BodyPiece[] | undefined;
   encoding: Encoding;
   unpackedBytesMax: number;

@@ -4,7 +4,13 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ThreadClock } from "../../engine/index.ts";
 import { MiB } from "../model/limits.ts";
-import type { BodyTask, DecodeAnswer, DecodeResult, DecodeThreadData } from "./decode-task.ts";
+import {
+  type BodyTask,
+  type DecodeAnswer,
+  type DecodeResult,
+  type DecodeThreadData,
+  listBuffers,
+} from "./decode-task.ts";
 import { decodeWallFactor, decodeYoungGenerationMiB } from "./limits.ts";
 
 /** Why a thread ended before it answered. */
@@ -15,11 +21,6 @@ export type GroupOutcome =
   | { ended: false; results: DecodeResult }
   /** `position` is that of the body that was being decoded. */
   | { ended: true; cause: EndCause; position: number };
-
-/** The buffers of bodies that can be transferred: those that are not shared. */
-function transferableBuffers(bodies: readonly Uint8Array[]): ArrayBuffer[] {
-  return bodies.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
-}
 
 /** Series that a thread keeps from body to body: bytes at most, and as a share of its heap where that is small. */
 const seriesBytesMax = 64 * MiB;
@@ -101,7 +102,8 @@ export class DecodeThread {
     Atomics.store(this.#position, 0, 0);
     // Only a thread that loads its program or works keeps the process alive: bodies may wait for it.
     this.#worker.ref();
-    this.#worker.postMessage(tasks, transferableBuffers(tasks.map(({ body }) => body)));
+    const bytes = tasks.flatMap(({ body, pieces = [] }) => [body, ...pieces.map((piece) => piece.bytes)]);
+    this.#worker.postMessage(tasks, listBuffers(bytes));
     try {
       return await outcome;
     } finally {

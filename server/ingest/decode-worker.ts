@@ -3,7 +3,14 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { findOwnThread, SeriesMemory } from "../../engine/index.ts";
 import { decodeBody } from "./decode.ts";
-import type { BodyResult, BodyTask, DecodeAnswer, DecodeTask, DecodeThreadData } from "./decode-task.ts";
+import {
+  type BodyResult,
+  type BodyTask,
+  type DecodeAnswer,
+  type DecodeTask,
+  type DecodeThreadData,
+  listBuffers,
+} from "./decode-task.ts";
 
 const { position, seriesBytesMax } = workerData as DecodeThreadData;
 SeriesMemory.keptBytesMax = seriesBytesMax;
@@ -25,8 +32,7 @@ parentPort!.postMessage(ready);
 
 function listBodies(result: BodyResult): ArrayBuffer[] {
   if (!("decoded" in result) || !result.decoded.ok || result.decoded.documents === undefined) return [];
-  const { buffer } = result.decoded.documents.body;
-  return buffer instanceof ArrayBuffer ? [buffer] : [];
+  return listBuffers([result.decoded.documents.body]);
 }
 
 /** A fault in the decoder is reported for the body that it happened with, and not for its whole group. */

@@ -3,7 +3,7 @@
  * only passes bytes on.
  */
 
-import type { AppendResult, ChunkCaps, MemoryBudget, Signal, Store } from "../../engine/index.ts";
+import type { AppendResult, MemoryBudget, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
@@ -40,8 +40,6 @@ export interface IntakeOptions {
   rules: () => StoredRules;
   /** The limits of the token with this id. */
   limitsOf: (sender: string) => SenderLimits;
-  /** See `BodyTask`. */
-  packedCaps?: ChunkCaps;
   now: () => number;
 }
 
@@ -49,7 +47,7 @@ export interface IntakeBody {
   signal: Signal;
   format: BodyFormat;
   body: Uint8Array;
-  /** The body in pieces, each with its key; `body` is empty and `key` null then. */
+  /** The body in pieces, each with its key: their rows become chunks at once. `body` is empty and `key` null then. */
   pieces?: readonly BodyPiece[];
   /** Called once the pieces are not needed any more. */
   onRead?: () => void;
@@ -180,6 +178,11 @@ export class Intake {
     return this.#pool.begun;
   }
 
+  /** Prepares for bodies in pieces: some will come. */
+  expectPieces(): void {
+    this.#pool.expectPieces();
+  }
+
   async close(): Promise<void> {
     await this.#pool.close();
   }
@@ -199,7 +202,7 @@ export class Intake {
       index,
       storedDocuments,
       families: this.#families.shared,
-      packedCaps: this.#options.packedCaps,
+      packedCaps: sent.pieces === undefined ? undefined : memory.chunkCaps,
       admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
     };
     return this.#pool.decode(task, onRead);

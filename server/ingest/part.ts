@@ -14,6 +14,8 @@ import { jaegerRoutes } from "./jaeger/routes.ts";
 import { journaldRoutes } from "./journald/routes.ts";
 import { lokiRoutes } from "./loki/routes.ts";
 import { otlpRoutes } from "./otlp/routes.ts";
+import { PieceIntake } from "./pieces/piece-intake.ts";
+import { BoundedBodies } from "./pieces/shared-bodies.ts";
 import { remoteWriteRoutes } from "./prometheus/routes.ts";
 import { ingestRoutes } from "./routes.ts";
 import { splunkRoutes } from "./splunk/routes.ts";
@@ -52,10 +54,11 @@ export function ingestPart(
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(decodeMsMax === undefined ? {} : { decodeMsMax }),
   });
+  const bodies = new BoundedBodies(memory.requestBytes / 2);
   return {
     intake,
     routes: [
-      ...ingestRoutes(intake),
+      ...ingestRoutes({ intake, pieces: new PieceIntake(store, intake), memory, bodies }),
       ...otlpRoutes(intake),
       ...lokiRoutes(intake),
       ...remoteWriteRoutes(intake),

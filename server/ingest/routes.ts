@@ -1,15 +1,23 @@
-/** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources}: JSON lines of each signal. */
+/**
+ * POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources}: JSON lines of each signal. GET
+ * /api/v1/ingest/{…}/limits: what a body that is sent in pieces may have.
+ */
 
 import * as z from "zod";
-import type { Signal } from "../../engine/index.ts";
+import type { MemoryBudget, Signal } from "../../engine/index.ts";
 import { encodingOf } from "../api/content-encoding.ts";
 import { defineRoute, raw } from "../api/define-route.ts";
 import type { Values } from "../api/parameters.ts";
 import { jsonReply, type Route } from "../api/route.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
-import type { Intake } from "./intake.ts";
-import { flatNameLengthMax, ingestBodyBytesMax } from "./limits.ts";
+import type { Intake, IntakeBody, IntakeResult } from "./intake.ts";
+import { flatNameLengthMax, ingestBodyBytesMax, refusedRowsListed } from "./limits.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
+import { bodyGroupSizeOf, piecesHeader } from "./pieces/group-size.ts";
+import { piecesHeaderSchema, readPieces } from "./pieces/piece-header.ts";
+import type { PieceIntake } from "./pieces/piece-intake.ts";
+import type { BoundedBodies } from "./pieces/shared-bodies.ts";
 import { signalOfPath } from "./signal-path.ts";
 
 /**
@@ -37,12 +45,25 @@ const rowNames: Readonly<Record<Signal, string>> = {
   kubernetes_resources: "states of Kubernetes resources",
 };
 
+/** The header as requests have it. */
+const piecesHeaderKey = piecesHeader.toLowerCase();
+
 const takenRows = z.strictObject({
   accepted: z.int(),
   refused: z.int(),
   dropped: z.int().optional(),
   errors: z.array(z.strictObject({ line: z.int(), reason: z.string() })),
   duplicate: z.boolean(),
+  /** Those of the accepted rows that pieces of the body had added before. */
+  duplicates: z.int().optional(),
+});
+
+const pieceLimits = z.strictObject({
+  /** Of one body. */
+  bytesMax: z.int(),
+  linesMax: z.int(),
+  /** Bodies of one sender that are read at a time. */
+  atATime: z.int(),
 });
 
 const fieldName = z
@@ -61,24 +82,58 @@ const logParameters = {
   "flatten-json": z.string().optional(),
 };
 
-export function ingestRoutes(intake: Intake): Route[] {
-  return Object.entries(signalOfPath).map(([name, signal]) => {
-    const route = {
-      ...batchRoute,
-      method: "POST",
-      path: `/api/v1/ingest/${name}`,
-      summary: `Takes ${rowNames[signal]}, as JSON lines or an array`,
-      tag: "ingestion",
-      // JSON lines cannot be described by a schema, so the schema is that of an array of rows.
-      body: raw({ bytesMax: ingestBodyBytesMax, contentTypes, schema: z.array(z.looseObject({})) }),
-      response: takenRows,
-    } as const;
-    if (signal !== "logs") return defineRoute({ ...route, handle: (input) => ingest(intake, signal, input) });
-    return defineRoute({
-      ...route,
-      query: logParameters,
-      handle: (input) => ingest(intake, signal, input, fieldNamesOf(input.query)),
-    });
+/** What takes bodies, as a whole or in pieces. */
+interface Takers {
+  intake: Intake;
+  pieces: PieceIntake;
+  memory: MemoryBudget;
+  bodies: BoundedBodies;
+}
+
+export function ingestRoutes(takers: Takers): Route[] {
+  return Object.entries(signalOfPath).flatMap(([name, signal]) => [
+    limitsRoute(name, signal, takers),
+    bodyRoute(name, signal, takers),
+  ]);
+}
+
+function limitsRoute(name: string, signal: Signal, { intake, memory }: Takers): Route {
+  return defineRoute({
+    method: "GET",
+    path: `/api/v1/ingest/${name}/limits`,
+    permission: "ingest",
+    summary: `How much a body of ${rowNames[signal]} in pieces may have (${piecesHeader})`,
+    tag: "ingestion",
+    response: pieceLimits,
+    handle: async () => {
+      intake.expectPieces();
+      return bodyGroupSizeOf(memory, signal);
+    },
+  });
+}
+
+function bodyRoute(name: string, signal: Signal, takers: Takers): Route {
+  const route = {
+    ...batchRoute,
+    headers: { ...batchRoute.headers, [piecesHeader]: piecesHeaderSchema },
+    method: "POST",
+    path: `/api/v1/ingest/${name}`,
+    summary: `Takes ${rowNames[signal]}, as JSON lines or an array`,
+    tag: "ingestion",
+    // JSON lines cannot be described by a schema, so the schema is that of an array of rows.
+    body: raw({
+      bytesMax: ingestBodyBytesMax,
+      contentTypes,
+      takeMemory: (bytes, headers) => (headers.has(piecesHeaderKey) ? takers.bodies.take(bytes) : undefined),
+      schema: z.array(z.looseObject({})),
+    }),
+    response: takenRows,
+  } as const;
+  if (signal !== "logs") return defineRoute({ ...route, handle: (input) => ingest(takers, signal, input) });
+  return defineRoute({
+    ...route,
+    query: logParameters,
+    handle: (input) => ingest(takers, signal, input, fieldNamesOf(input.query)),
   });
 }
 
@@ -87,22 +142,52 @@ export function ingestRoutes(intake: Intake): Route[] {
  * look like success.
  */
 async function ingest(
-  intake: Intake,
+  takers: Takers,
   signal: Signal,
   input: BatchInput,
   fieldNames?: LogFieldNames,
 ): Promise<unknown> {
-  const taken = await intake.take({
-    signal,
-    format: "json lines",
-    fieldNames,
-    encoding: encodingOf(input.request.headers),
-    ...toIntakeBody(input),
-  });
+  const encoding = encodingOf(input.request.headers);
+  const body: IntakeBody = { signal, format: "json lines", fieldNames, encoding, ...toIntakeBody(input) };
+  const header = input.request.headers.get(piecesHeaderKey);
+  const taken = await (header === undefined
+    ? takers.intake.take(body)
+    : takePieces(takers, body, header)
+  ).finally(() => takers.bodies.giveBack(body.body));
   const first = taken.errors[0];
   if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
+}
+
+/** Takes a body in the pieces that a header names. Throws Refusal 400, and 413 where the body is too large to be read at once. */
+async function takePieces(
+  { pieces, memory, bodies }: Takers,
+  { body, key, ...source }: IntakeBody,
+  header: string,
+): Promise<IntakeResult & { duplicates?: number }> {
+  if (key !== null) throw new Refusal(400, `${piecesHeader} and Idempotency-Key exclude each other`);
+  if (source.encoding !== "identity")
+    throw new Refusal(400, `${piecesHeader} needs a body without Content-Encoding, got ${source.encoding}`);
+  const { bytesMax } = bodyGroupSizeOf(memory, source.signal);
+  if (body.length > bytesMax)
+    throw new Refusal(
+      413,
+      `a body in pieces may have ${bytesMax} bytes, got ${body.length}: send fewer pieces`,
+    );
+  const { accepted, duplicates, dropped, ...taken } = await pieces.take(
+    source,
+    readPieces(header, body),
+    () => bodies.giveBack(body),
+  );
+  return {
+    ...taken,
+    accepted: accepted + duplicates,
+    ...(dropped > 0 ? { dropped } : {}),
+    errors: taken.errors.toSorted((a, b) => a.line - b.line).slice(0, refusedRowsListed),
+    duplicate: duplicates > 0 && accepted === 0,
+    ...(duplicates > 0 ? { duplicates } : {}),
+  };
 }
 
 /** Undefined where the sender named no field: then the known names are looked for. */

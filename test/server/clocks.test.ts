@@ -29,7 +29,7 @@ const wallClocks: Record<string, string> = {
   "server/command/tail.ts": "times relative to now",
   "server/command/token.ts": "when a token expires, which is stored and shown",
   "server/control/part.ts": "times of changes; expiry of tokens, of which others set the time",
-  "server/ingest/direct-load.ts": "arrival of rows",
+  "server/ingest/pieces/direct-load.ts": "arrival of rows",
   "server/ingest/loggers/text-line.ts": "the year of times that are written without one",
   "server/ingest/part.ts": "arrival of rows",
   "server/investigate/part.ts":

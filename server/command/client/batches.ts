@@ -1,5 +1,6 @@
 /** Cuts a stream of bytes into batches of whole lines. */
 
+import { type GroupSize, piecesMax } from "../../ingest/pieces/group-size.ts";
 import type { Chunks } from "./input.ts";
 
 export interface Batch {
@@ -161,14 +162,6 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** How much goes together. */
-export interface GroupSize {
-  bytesMax: number;
-  linesMax: number;
-  /** How many groups are worked on at a time: an input of known size is divided among them evenly. */
-  atATime: number;
-}
-
 export interface GroupOptions {
   size: GroupSize;
   /** When nothing has come for so long, what has come makes a group; null waits for a whole group. */
@@ -188,7 +181,10 @@ export async function* groupsOf(
   for await (const batch of idleMs === null ? batches : markSilences(batches, idleMs)) {
     if (batch !== null) bytesMax ??= chooseGroupBytes(size, batch, bytesTotal());
     const isFull =
-      batch === null || bytes + batch.bytes.length > bytesMax! || lines + batch.lines > size.linesMax;
+      batch === null ||
+      bytes + batch.bytes.length > bytesMax! ||
+      lines + batch.lines > size.linesMax ||
+      group.length === piecesMax;
     if (isFull && group.length > 0) {
       yield group;
       group = [];

@@ -72,7 +72,8 @@ export interface ApiRequest {
   method: "GET" | "POST" | "DELETE";
   path: string;
   headers?: Record<string, string>;
-  body?: Uint8Array<ArrayBuffer> | string;
+  /** Of bytes in pieces, all are sent, one behind the other. */
+  body?: readonly Uint8Array[] | string;
   signal?: AbortSignal;
 }
 
@@ -97,7 +98,8 @@ export function sendRequest(client: Client, request: ApiRequest): Promise<Incomi
   const { method, body, signal } = request;
   const headers: Record<string, string | number> = { ...request.headers };
   if (client.token !== null) headers.Authorization = `Bearer ${client.token}`;
-  if (body !== undefined) headers["Content-Length"] = Buffer.byteLength(body);
+  const pieces = typeof body === "string" ? [Buffer.from(body)] : (body ?? []);
+  if (body !== undefined) headers["Content-Length"] = pieces.reduce((sum, { length }) => sum + length, 0);
   return new Promise((resolve, reject) => {
     const options = {
       method,
@@ -108,7 +110,8 @@ export function sendRequest(client: Client, request: ApiRequest): Promise<Incomi
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
     sent.on("error", (error) => reject(toConnectionProblem(client, error)));
-    sent.end(body);
+    for (const piece of pieces) sent.write(piece);
+    sent.end();
   });
 }
 

@@ -4,6 +4,7 @@ import { createCipheriv, createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RefusedLine } from "../../ingest/decode-task.ts";
 import type { IntakeResult } from "../../ingest/intake.ts";
+import { piecesHeader } from "../../ingest/pieces/group-size.ts";
 import type { Batch } from "./batches.ts";
 import type { Answer, Client } from "./client.ts";
 import { ask, ConnectionProblem, problemOf, tokenHint } from "./client.ts";
@@ -23,13 +24,13 @@ export interface Tally {
   bytes: number;
 }
 
-export interface SenderOptions {
+export interface SenderOptions extends KeyScope {
   client: Client;
   /** Path of the ingestion route. */
   path: string;
+  /** The server takes bodies in pieces, each with its key. */
+  takesPieces: boolean;
   signal: AbortSignal;
-  /** Part of every idempotency key: runs with the same scope share the keys of equal batches. */
-  scope: string;
   onProblem: (problem: string) => void;
 }
 
@@ -98,16 +99,44 @@ export async function sendAll(
   if (failure !== undefined) throw failure;
 }
 
-/** Makes the delivery over HTTP, of groups of one batch. */
-export function makeServerDelivery(options: SenderOptions): DeliverGroup {
-  return async ([batch]) => {
-    const result = JSON.parse((await sendUntilAnswered(batch!, options)).text) as IntakeResult;
-    const { accepted, duplicate, refused, dropped = 0, errors } = result;
-    return {
-      ...(duplicate ? { accepted: 0, duplicates: accepted } : { accepted, duplicates: 0 }),
-      ...{ refused, dropped },
-      refusals: errors.map(({ line, reason }) => ({ line: batch!.firstLine + line - 1, reason })),
-    };
+/** The answer to a body; `duplicates` where it was sent in pieces. */
+type BodyAnswer = IntakeResult & { duplicates?: number };
+
+/** Makes the delivery over HTTP, of groups of one batch where the server does not take pieces. */
+export function makeServerDelivery(options: SenderOptions): (group: readonly Batch[]) => Promise<Delivered> {
+  const deliver = async (group: readonly Batch[]): Promise<Delivered> => {
+    const answer = await sendUntilAnswered(group, options);
+    if (answer.status === 413) {
+      const middle = group.length >> 1;
+      const first = await deliver(group.slice(0, middle));
+      return addUp(first, await deliver(group.slice(middle)));
+    }
+    const { accepted, refused, dropped = 0, errors, ...taken } = JSON.parse(answer.text) as BodyAnswer;
+    const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
+    const refusals = errors.map(({ line, reason }) => ({ line: lineOf(group, line), reason }));
+    return { accepted: accepted - duplicates, duplicates, refused, dropped, refusals };
+  };
+  return deliver;
+}
+
+/** Number in the input of a line of a group; lines that were too long may be missing between its batches. */
+function lineOf(group: readonly Batch[], line: number): number {
+  let before = 0;
+  for (const { firstLine, lines } of group) {
+    if (line <= before + lines) return firstLine - 1 + line - before;
+    before += lines;
+  }
+  const last = group.at(-1)!;
+  return last.firstLine - 1 + last.lines + line - before;
+}
+
+function addUp(a: Delivered, b: Delivered): Delivered {
+  return {
+    accepted: a.accepted + b.accepted,
+    duplicates: a.duplicates + b.duplicates,
+    refused: a.refused + b.refused,
+    dropped: a.dropped + b.dropped,
+    refusals: [...a.refusals, ...b.refusals],
   };
 }
 
@@ -129,16 +158,17 @@ async function sendOne(
   for (const { bytes } of group) tally.bytes += bytes.length;
 }
 
-/** Retries until an answer says which rows were accepted and which refused. */
-async function sendUntilAnswered(batch: Batch, options: SenderOptions): Promise<Answer> {
-  const headers = { "Content-Type": "application/x-ndjson", "Idempotency-Key": keyOf(batch, options.scope) };
+/** Retries until an answer says which rows were accepted and which refused, or that the group is too large. */
+async function sendUntilAnswered(group: readonly Batch[], options: SenderOptions): Promise<Answer> {
+  const headers = { "Content-Type": "application/x-ndjson", ...keysOf(group, options) };
   for (let tries = 1; ; tries++) {
-    const answer = await tryOnce(batch, headers, options);
+    const answer = await tryOnce(group, headers, options);
     if (answer instanceof Error) {
       if (tries >= triesMax || options.signal.aborted) throw answer;
       options.onProblem(answer.message);
     } else {
       if (answer.status === 200 || (answer.status === 400 && isIngestAnswer(answer))) return answer;
+      if (answer.status === 413 && group.length > 1) return answer;
       const problem = `${problemOf(answer)}${tokenHint(options.client, answer)}`;
       if (!retryableStatuses.has(answer.status) || tries >= triesMax) throw new Error(problem);
       options.onProblem(problem);
@@ -147,14 +177,25 @@ async function sendUntilAnswered(batch: Batch, options: SenderOptions): Promise<
   }
 }
 
+function keysOf(group: readonly Batch[], options: SenderOptions): Record<string, string> {
+  if (!options.takesPieces) return { "Idempotency-Key": keyOf(group[0]!, options) };
+  const pieces = group.map((batch) => `${batch.bytes.length} ${keyOf(batch, options)}`);
+  return { [piecesHeader]: pieces.join(", ") };
+}
+
 async function tryOnce(
-  batch: Batch,
+  group: readonly Batch[],
   headers: Record<string, string>,
   { client, path, signal }: SenderOptions,
 ) {
   try {
-    const body = batch.bytes as Uint8Array<ArrayBuffer>;
-    return await ask(client, { method: "POST", path, headers, body, signal });
+    return await ask(client, {
+      method: "POST",
+      path,
+      headers,
+      body: group.map(({ bytes }) => bytes),
+      signal,
+    });
   } catch (error) {
     if (error instanceof ConnectionProblem) return error;
     throw error;
@@ -174,21 +215,29 @@ function isIngestAnswer(answer: Answer): boolean {
   return typeof body.refused === "number" && Array.isArray(body.errors);
 }
 
-/** Idempotency key: equal for equal bytes at the same offset, so that a batch whose answer was lost is stored once. */
-function keyOf(batch: Batch, scope: string): string {
-  return hashKey(batch, scope, batch.bytes);
+/** What idempotency keys depend on, besides the bytes of a batch and their offset. */
+export interface KeyScope {
+  /** Runs with the same scope share the keys of equal batches. */
+  scope: string;
+  /** 16 bytes that nobody knows who writes what is sent; public bytes where the sender owns the store. */
+  secret: Uint8Array;
+}
+
+/** Where the sender owns the store, nobody would make two files with one key. */
+export const publicSecret = new Uint8Array(16);
+
+/** The secret of a sender with a token: who writes the lines of a file does not know it. */
+export function secretOf(token: string | null): Uint8Array {
+  if (token === null) return publicSecret;
+  return createHash("sha256").update(`keys of batches ${token}`).digest().subarray(0, 16);
 }
 
 /**
- * As `keyOf`, where the sender owns the store: nobody would make two files with one key. GMAC takes a tenth of the time
- * of SHA-256. Under a key that everybody knows, its 128 bits tell bytes apart that nobody chose to be confused.
+ * Idempotency key: equal for equal bytes at the same offset, so that a batch whose answer was lost is stored once. GMAC
+ * takes a tenth of the time of SHA-256, and its tags are not shown to anybody.
  */
-export function localKeyOf(batch: Batch, scope: string): string {
-  const cipher = createCipheriv("aes-128-gcm", new Uint8Array(16), new Uint8Array(12));
-  cipher.setAAD(batch.bytes).final();
-  return hashKey(batch, scope, cipher.getAuthTag());
-}
-
-function hashKey({ offset }: Batch, scope: string, content: Uint8Array): string {
-  return createHash("sha256").update(`${scope} ${offset} `).update(content).digest("base64url");
+export function keyOf({ bytes, offset }: Batch, { scope, secret }: KeyScope): string {
+  const cipher = createCipheriv("aes-128-gcm", secret, new Uint8Array(12));
+  cipher.setAAD(bytes).final();
+  return createHash("sha256").update(`${scope} ${offset} `).update(cipher.getAuthTag()).digest("base64url");
 }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Reply } from "../../api/route.ts";
 import { Refusal, tryLater } from "../../throttle/refusal.ts";
 import type { Budget } from "../../throttle/shared-budget.ts";
+import type { BodyReading } from "../body-receiver.ts";
 import type { Head } from "../exchange.ts";
 import {
   answerSendMsMax,
@@ -97,7 +98,7 @@ export class GrpcCall implements RequestExchange {
    * Reads the one message of the call. Where the budget has no room for it, the stream is not read until there is some:
    * the sender then waits, since its flow-control window stays closed. Throws Refusal 503 where that takes too long.
    */
-  readBody(bytesMax: number, _announced: number | null, budget: Budget): Promise<Uint8Array<ArrayBuffer>> {
+  readBody({ bytesMax, budget }: BodyReading): Promise<Uint8Array> {
     this.#budget = budget;
     this.#isReading = true;
     return new Promise((resolve, reject) => this.#receive(new MessageReader(bytesMax), resolve, reject));
@@ -105,7 +106,7 @@ export class GrpcCall implements RequestExchange {
 
   #receive(
     reader: MessageReader,
-    resolve: (body: Uint8Array<ArrayBuffer>) => void,
+    resolve: (body: Uint8Array) => void,
     reject: (error: unknown) => void,
   ): void {
     const stream = this.#stream;

@@ -54,7 +54,7 @@ export class MessageReader {
   }
 
   /** The whole message. Throws Refusal 400 where it was cut short, or none came. */
-  finish(): Uint8Array<ArrayBuffer> {
+  finish(): Uint8Array {
     if (this.#message === undefined) throw new Refusal(400, "the body holds no gRPC message");
     if (this.#filled < this.#message.length) {
       const got = `${this.#filled} of ${this.#message.length} bytes came`;

@@ -23,7 +23,7 @@ export class ForwardFrames {
    * acknowledgement, is a body of its own; those of one record without options stand together. Throws Refusal where the
    * bytes are no MessagePack or a message is too long.
    */
-  push(chunk: Buffer): Uint8Array<ArrayBuffer>[] {
+  push(chunk: Buffer): Uint8Array[] {
     this.#append(chunk);
     const bytes = this.#bytes.subarray(0, this.#length);
     const bodies: Buffer[] = [];

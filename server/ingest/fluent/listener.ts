@@ -128,7 +128,7 @@ async function shakeHands(
   socket: Socket,
   chunks: AsyncIterator<Buffer>,
   frames: ForwardFrames,
-): Promise<Uint8Array<ArrayBuffer>[]> {
+): Promise<Uint8Array[]> {
   const handshake = new Handshake(key);
   const late = setTimeout(() => socket.destroy(new Error("no handshake in time")), fluentHandshakeMs);
   try {
@@ -153,11 +153,7 @@ async function shakeHands(
   }
 }
 
-async function storeAll(
-  bodies: readonly Uint8Array<ArrayBuffer>[],
-  socket: Socket,
-  listening: Listening,
-): Promise<void> {
+async function storeAll(bodies: readonly Uint8Array[], socket: Socket, listening: Listening): Promise<void> {
   for (const body of bodies) await storeMessages(body, socket, listening);
 }
 
@@ -166,7 +162,7 @@ async function storeAll(
  * Throws Refusal where they cannot be read: they are not acknowledged.
  */
 async function storeMessages(
-  body: Uint8Array<ArrayBuffer>,
+  body: Uint8Array,
   socket: Socket,
   { options, closing }: Listening,
 ): Promise<void> {

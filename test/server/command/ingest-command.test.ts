@@ -1,7 +1,7 @@
 /** `svc ingest` against a running server. */
 
 import { truncateSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
@@ -239,40 +239,105 @@ describe("svc ingest", () => {
 
   test("batches that fail for a while are sent again until they are taken, and stored once", async () => {
     const file = write("retry", lines(rows(20_000).map((row) => ({ ...row, pad: "x".repeat(400) }))));
-    const between = await failingServer(server, 7);
-    const { code, out, err } = await runSvc(["ingest", file, "--url", between.url, "--data", server.dir], {
-      cwd: dir,
-    });
+    const between = await failingServer(server, 4);
+    const { code, out, err } = await ingestAt(between.url, file);
     between.close();
     expect([code, out]).toEqual([0, expect.stringContaining("0 refused")]);
     expect(out).toMatch(/20,000 rows taken|were there already/);
     expect(err).toContain("trying again");
     expect(await count()).toBe(20_000);
   }, 60_000);
+
+  test("a server that does not know of pieces gets each batch by itself", async () => {
+    const bodies: [bytes: number, key: string | undefined, pieces: unknown][] = [];
+    const older = await standBefore(server, (request, response, body) => {
+      if (request.url!.endsWith("/limits")) return response.writeHead(404).end('{"error":"no such path"}');
+      if (request.method === "POST")
+        bodies.push([
+          body.length,
+          request.headers["idempotency-key"] as string,
+          request.headers["idempotency-keys"],
+        ]);
+      return undefined;
+    });
+    const { code, out } = await ingestAt(older.url, write("some", padded(20_000)));
+    older.close();
+    expect([code, out]).toEqual([0, expect.stringContaining("20,000 rows taken, 0 refused")]);
+    expect(bodies.length).toBeGreaterThan(3);
+    for (const [bytes, key, pieces] of bodies) {
+      expect(bytes).toBeLessThanOrEqual(2 * 2 ** 20);
+      expect([key?.length, pieces]).toEqual([43, undefined]);
+    }
+  });
+
+  test("bodies that are too large for a proxy are divided, and a file that was sent in large ones adds nothing", async () => {
+    const bad = `${padded(15_000)}oops\n${padded(5_000, 15_000)}`;
+    const file = write("large", bad);
+    const first = await svc("ingest", file);
+    expect(first.out).toContain("20,000 rows taken, 1 refused");
+    expect(first.out).toContain("  line 15001: not JSON");
+    const sizes: number[] = [];
+    const proxy = await standBefore(server, (request, response, body) => {
+      if (request.method !== "POST") return undefined;
+      if (body.length > 5_000_000) return response.writeHead(413).end("<html>too large</html>");
+      sizes.push(body.length);
+      return undefined;
+    });
+    const second = await ingestAt(proxy.url, file);
+    const third = await ingestAt(proxy.url, write("other", padded(20_000, 20_000)));
+    proxy.close();
+    expect(second.out).toContain("0 rows taken, 20,000 were there already, 1 refused");
+    expect(second.out).toContain("  line 15001: not JSON");
+    expect([third.code, third.out]).toEqual([0, expect.stringContaining("20,000 rows taken, 0 refused")]);
+    expect(Math.max(...sizes)).toBeGreaterThan(2 * 2 ** 20);
+    expect(await count()).toBe(40_000);
+  });
 });
 
-/** Stands before a server and, `failures` times in turn: says 503, says 429, breaks off before, breaks off after the server has answered. */
-async function failingServer(behind: Running, failures: number) {
-  let left = failures;
+const ingestAt = (url: string, file: string) =>
+  runSvc(["ingest", file, "--url", url, "--data", server.dir], { cwd: dir });
+/** Lines of more than 400 bytes. */
+const padded = (n: number, from = 0) => lines(rows(n, from).map((row) => ({ ...row, pad: "x".repeat(400) })));
+
+type Body = Uint8Array<ArrayBuffer>;
+/** What is done with a request instead of passing it on; undefined passes it on. */
+type Intervene = (request: IncomingMessage, response: ServerResponse, body: Body) => unknown;
+
+/** Stands before a server. `after` may take the place of the server's answer. */
+async function standBefore(behind: Running, before: Intervene, after: Intervene = () => undefined) {
   const front = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const fails = request.method === "POST" && left > 0;
-    const kind = fails ? left-- % 4 : -1;
-    if (kind === 0) return response.writeHead(503, { "Retry-After": "0" }).end('{"error":"busy"}');
-    if (kind === 1) return response.writeHead(429).end('{"error":"slow down"}');
-    if (kind === 2) return request.socket.destroy();
+    const body = new Uint8Array(Buffer.concat(chunks));
+    if (before(request, response, body) !== undefined) return;
     const headers = { ...request.headers } as Record<string, string>;
     for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
-    const body = new Uint8Array(Buffer.concat(chunks));
     const got = await call(behind, request.url!, {
       method: request.method!,
       headers,
       ...(body.length > 0 ? { body } : {}),
     });
-    if (kind === 3) return request.socket.destroy();
-    return response.writeHead(got.status).end(got.text);
+    if (after(request, response, body) === undefined) response.writeHead(got.status).end(got.text);
   });
   await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, close: () => front.close() };
+}
+
+/** `failures` times in turn: says 503, says 429, breaks off before, breaks off after the server has answered. */
+function failingServer(behind: Running, failures: number) {
+  let left = failures;
+  const breaksAfter = new Set<IncomingMessage>();
+  return standBefore(
+    behind,
+    (request, response) => {
+      if (request.method !== "POST" || left === 0) return undefined;
+      const kind = left-- % 4;
+      if (kind === 0) return response.writeHead(503, { "Retry-After": "0" }).end('{"error":"busy"}');
+      if (kind === 1) return response.writeHead(429).end('{"error":"slow down"}');
+      if (kind === 2) return request.socket.destroy();
+      breaksAfter.add(request);
+      return undefined;
+    },
+    (request) => (breaksAfter.has(request) ? request.socket.destroy() : undefined),
+  );
 }

@@ -31,6 +31,32 @@ describe("a body's blocks", () => {
     }
   });
 
+  test(`hold what was announced, and what was announced wrongly (SVC_SEED=${seed})`, () => {
+    const random = new Random(seed);
+    for (let round = 0; round < 300; round++) {
+      const sent: Buffer[] = [];
+      for (let i = random.below(40); i >= 0; i--) {
+        const size = random.pick([0, 1, 5, 1_000, bodyBlockBytes, 300_000]);
+        sent.push(Buffer.alloc(size, random.below(256)));
+      }
+      const body = Buffer.concat(sent);
+      const announced = random.pick([body.length, body.length, 0, 1, body.length >> 1, body.length * 20]);
+      const blocks = new BodyBlocks(announced);
+      for (const chunk of sent) blocks.add(new Uint8Array(chunk).buffer);
+      expect(body.equals(blocks.join())).toBe(true);
+      expect(blocks.bytes).toBe(body.length);
+      if (announced === body.length && body.length > 10_000_000) expect(blocks.count).toBe(1);
+    }
+  });
+
+  test("of a large announced body are one, which is not copied again", () => {
+    const blocks = new BodyBlocks(20_000_000);
+    for (let i = 0; i < 200; i++) blocks.add(new Uint8Array(100_000).fill(i).buffer);
+    expect(blocks.count).toBe(1);
+    expect(blocks.join()).toBe(blocks.join());
+    expect(blocks.join().every((byte, i) => byte === Math.floor(i / 100_000))).toBe(true);
+  });
+
   test("of one chunk are not copied again", () => {
     const blocks = new BodyBlocks();
     blocks.add(new ArrayBuffer(100_000));

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openStore } from "../../../engine/index.ts";
-import { queryTimeseries } from "../../../query/index.ts";
-import { runSvc, startSvc } from "../command/program.ts";
-import { lines } from "../running.ts";
+import { openStore } from "../../../../engine/index.ts";
+import { queryTimeseries } from "../../../../query/index.ts";
+import { runSvc, startSvc } from "../../command/program.ts";
+import { lines } from "../../running.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 let dir: string;

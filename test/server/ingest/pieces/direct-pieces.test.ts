@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openStore, type RowSignal } from "../../../engine/index.ts";
-import { Random } from "../../../fixtures/random.ts";
-import { type DirectLoad, openDirectLoad } from "../../../server/ingest/direct-load.ts";
+import { openStore, type RowSignal } from "../../../../engine/index.ts";
+import { Random } from "../../../../fixtures/random.ts";
+import { type DirectLoad, openDirectLoad } from "../../../../server/ingest/pieces/direct-load.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const startMs = Date.UTC(2026, 0, 10);
@@ -247,7 +247,12 @@ describe(`pieces (SVC_SEED=${seed})`, () => {
     const good: Piece = { firstLine: 15, lines: [goodLog(1)] };
     const load = await open();
     for (let time = 0; time < 2; time++) expectTaken(await take(load, "logs", [bad]), [bad]);
-    expect(await take(load, "logs", [blank])).toEqual({ accepted: 0, duplicates: 0, refused: 0, errors: [] });
+    expect(await take(load, "logs", [blank])).toMatchObject({
+      accepted: 0,
+      duplicates: 0,
+      refused: 0,
+      errors: [],
+    });
     expectTaken(await take(load, "logs", [bad, good]), [bad, good]);
     expectTaken(await take(load, "logs", [good]), [], [good]);
     await load.close();

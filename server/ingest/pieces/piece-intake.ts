@@ -1,0 +1,131 @@
+/**
+ * Takes the pieces of an input: whole lines with an idempotency key each. Pieces that are new become one batch, and so a
+ * chunk where they have enough rows; those that were taken before add nothing.
+ */
+
+import { hashKey, type Store } from "../../../engine/index.ts";
+import { Refusal } from "../../throttle/refusal.ts";
+import type { BodyPiece, RefusedLine } from "../decode-task.ts";
+import { type Intake, type IntakeBody, type IntakeResult, namedStoreKey } from "../intake.ts";
+
+/** Whole lines of an input. */
+export interface InputPiece {
+  bytes: Uint8Array;
+  /** Its idempotency key: a second piece with the key adds nothing. */
+  key: string;
+  /** Number of its first line, from 1. */
+  firstLine: number;
+  /** Number of its lines. */
+  lines: number;
+}
+
+/** Where pieces come from, and how they are read. */
+export type PieceSource = Omit<IntakeBody, "body" | "key" | "pieces" | "onRead">;
+
+/** What became of pieces. Refused lines are numbered as in the input. */
+export interface TakenPieces {
+  accepted: number;
+  /** Rows that the same pieces had added before. */
+  duplicates: number;
+  refused: number;
+  /** Rows that ingestion rules left out. */
+  dropped: number;
+  /** The first refused lines, of each piece that was taken before and of the others together. */
+  errors: RefusedLine[];
+}
+
+const nothing: TakenPieces = { accepted: 0, duplicates: 0, refused: 0, dropped: 0, errors: [] };
+
+export class PieceIntake {
+  readonly #store: Pick<Store, "findKeyRows">;
+  readonly #intake: Pick<Intake, "take">;
+
+  constructor(store: Pick<Store, "findKeyRows">, intake: Pick<Intake, "take">) {
+    this.#store = store;
+    this.#intake = intake;
+  }
+
+  /**
+   * Resolves once the rows are on disk. `onRead` is called as soon as no piece is needed any more, if that is earlier.
+   * Throws Failure, and Refusal: 413 where pieces that are not shared do not go together.
+   */
+  async take(source: PieceSource, pieces: readonly InputPiece[], onRead?: () => void): Promise<TakenPieces> {
+    const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(source, piece) }));
+    const rows = this.#store.findKeyRows(keyed.map(({ keyHash }) => keyHash));
+    const taken: TakenPieces[] = [];
+    for (const [i, piece] of pieces.entries()) {
+      const duplicates = rows[i];
+      if (duplicates === undefined) continue;
+      // A line of metrics may be several samples, so that their number says nothing of refused lines.
+      const isWhole = source.signal !== "metrics" && duplicates === piece.lines;
+      taken.push(isWhole ? { ...nothing, duplicates } : await this.#takeAgain(source, piece));
+    }
+    const fresh = keyed.filter((_, i) => rows[i] === undefined);
+    if (fresh.length > 0) taken.unshift(await this.#takeTogether(source, fresh, onRead));
+    return addUp(taken);
+  }
+
+  /** Takes new pieces as one batch, or in smaller groups where they do not go together. */
+  async #takeTogether(
+    source: PieceSource,
+    pieces: readonly BodyPiece[],
+    onRead?: () => void,
+  ): Promise<TakenPieces> {
+    let isRead = false;
+    const noteRead = (): void => {
+      isRead = true;
+      onRead?.();
+    };
+    try {
+      const body = new Uint8Array(0);
+      const taken = await this.#intake.take({ ...source, body, key: null, pieces, onRead: noteRead });
+      return { ...countsOf(taken), duplicates: 0 };
+    } catch (error) {
+      const isTooLarge = error instanceof Refusal && error.status === 413 && pieces.length > 1;
+      // Once they are read their memory may hold other pieces.
+      if (!isTooLarge || isRead || !pieces.every(isShared)) throw error;
+      const middle = pieces.length >> 1;
+      const first = await this.#takeTogether(source, pieces.slice(0, middle));
+      return addUp([first, await this.#takeTogether(source, pieces.slice(middle))]);
+    }
+  }
+
+  /** Reads a piece that was taken before once more, for the lines that were refused or left out. */
+  async #takeAgain(source: PieceSource, piece: InputPiece): Promise<TakenPieces> {
+    const { bytes, key, firstLine } = piece;
+    // The buffer of bytes that are not shared holds other pieces, too, and would be gone with this one.
+    const body = isShared(piece) ? bytes : bytes.slice();
+    const taken = await this.#intake.take({ ...source, body, key });
+    const { accepted, errors, ...counts } = countsOf(taken);
+    return {
+      ...counts,
+      ...(taken.duplicate ? { accepted: 0, duplicates: accepted } : { accepted, duplicates: 0 }),
+      errors: errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason })),
+    };
+  }
+}
+
+function hashOf({ signal, sender }: PieceSource, { key }: InputPiece): string {
+  return hashKey(namedStoreKey({ signal, sender, key }));
+}
+
+function isShared({ bytes }: Pick<BodyPiece, "bytes">): boolean {
+  return bytes.buffer instanceof SharedArrayBuffer;
+}
+
+function countsOf({ accepted, refused, dropped = 0, errors }: IntakeResult) {
+  return { accepted, refused, dropped, errors };
+}
+
+function addUp(taken: readonly TakenPieces[]): TakenPieces {
+  return taken.reduce(
+    (sum, each) => ({
+      accepted: sum.accepted + each.accepted,
+      duplicates: sum.duplicates + each.duplicates,
+      refused: sum.refused + each.refused,
+      dropped: sum.dropped + each.dropped,
+      errors: [...sum.errors, ...each.errors],
+    }),
+    nothing,
+  );
+}

@@ -1,0 +1,74 @@
+/** Shared memory for bodies, used again and again: new memory would be zeroed by the system first. */
+
+export class SharedBodies {
+  readonly #free: SharedArrayBuffer[] = [];
+
+  take(bytes: number): Uint8Array<SharedArrayBuffer> {
+    const free = this.#free.pop();
+    // A body is a few bytes longer or shorter than the one before.
+    const isEnough = free !== undefined && free.byteLength >= bytes;
+    return new Uint8Array(isEnough ? free : new SharedArrayBuffer(bytes + (bytes >> 3)));
+  }
+
+  giveBack({ buffer }: Uint8Array): void {
+    if (buffer instanceof SharedArrayBuffer) this.#free.push(buffer);
+  }
+}
+
+/** Free memory of a server is kept for so long. */
+const keptMs = 5_000;
+
+/** The same for a server, within bounds: V8 does not count shared memory, and a request that is refused loses its body. */
+export class BoundedBodies {
+  readonly #bytesMax: number;
+  /** Bytes in use or free. */
+  #bytes = 0;
+  readonly #free: SharedArrayBuffer[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The arrays that are lent. The same memory has another one each time. */
+  readonly #lent = new WeakSet<Uint8Array>();
+  /** Finds what is not given back. */
+  readonly #lost = new FinalizationRegistry<number>((bytes) => {
+    this.#bytes -= bytes;
+  });
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Memory that nobody else has until it is given back; undefined where it would be too much. */
+  take(bytes: number): Uint8Array<SharedArrayBuffer> | undefined {
+    const free = this.#free.pop();
+    if (free !== undefined && free.byteLength >= bytes) return this.#lend(free, bytes);
+    if (free !== undefined) this.#forget(free);
+    const length = bytes + (bytes >> 3);
+    if (this.#bytes + length > this.#bytesMax) return undefined;
+    const buffer = new SharedArrayBuffer(length);
+    this.#bytes += length;
+    this.#lost.register(buffer, length, buffer);
+    return this.#lend(buffer, bytes);
+  }
+
+  /** Takes back an array of `take`, once nobody reads it any more. Does nothing with others, and at a second time. */
+  giveBack(lent: Uint8Array): void {
+    if (!this.#lent.delete(lent)) return;
+    this.#free.push(lent.buffer as SharedArrayBuffer);
+    this.#timer ??= setTimeout(() => this.#dropFree(), keptMs).unref();
+    this.#timer.refresh();
+  }
+
+  #lend(buffer: SharedArrayBuffer, bytes: number): Uint8Array<SharedArrayBuffer> {
+    const lent = new Uint8Array(buffer, 0, bytes);
+    this.#lent.add(lent);
+    return lent;
+  }
+
+  #dropFree(): void {
+    for (const buffer of this.#free.splice(0)) this.#forget(buffer);
+  }
+
+  #forget(buffer: SharedArrayBuffer): void {
+    this.#lost.unregister(buffer);
+    this.#bytes -= buffer.byteLength;
+  }
+}
