@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
-import { createSharedMemory, instantiateKernels, type SharedMemory } from "./webassembly.ts";
+import { createSharedMemory, instantiateKernels, isTrap, type SharedMemory } from "./webassembly.ts";
 
 /** What assembly/batch/blocks.ts and texttable.ts export, for any piece of work. Texts and tables are given by their addresses. */
 interface BlockExports {
@@ -53,6 +53,27 @@ export class BlockMemory {
    */
   giveBack(keptBytesMax: number): void {
     if (this.#memory.buffer.byteLength <= keptBytesMax && spares.length < sparesMax) spares.push(this);
+  }
+
+  /**
+   * Does a piece of work in a memory of this thread, or by `plainly` where the memory is full. Nothing of the memory may be
+   * used afterwards.
+   */
+  static work<Result>(
+    keptBytesMax: number,
+    work: (memory: BlockMemory) => Result,
+    plainly: () => Result,
+  ): Result {
+    const memory = BlockMemory.take();
+    try {
+      const result = work(memory);
+      memory.giveBack(keptBytesMax);
+      return result;
+    } catch (error) {
+      // The memory is not given back, since nobody knows what it holds.
+      if (isTrap(error)) return plainly();
+      throw error;
+    }
   }
 
   get byteLength(): number {

@@ -3,10 +3,12 @@
  * and in which blocks of its rows. A search reads only the blocks that may contain its text.
  */
 import { align8 } from "../files/column-payload.ts";
+import { BlockMemory } from "../kernels/block-memory.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
 import { findNgrams, mayContainNgrams, NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import { findLongTokens, type LongToken, TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
+import { keptBytesMax } from "./tokenizer.ts";
 
 /** Rows of a block of the n-gram filter; the last block may have fewer. Part of the format. */
 const ngramBlockRows = 4096;
@@ -19,11 +21,36 @@ const filteredBytesMin = 256 * 1024;
 const bitmapBytes = align8(NgramFilterBuilder.byteLength(NgramLength.messages));
 const headBytes = bitmapBytes + 8;
 
+/** What assembly/messages/plaintext.ts and variables.ts export; all parameters but `rows` are addresses. */
+interface FilterKernels {
+  makePlainTextFilter(rows: number, offsets: number, bytes: number): number;
+  streamAt(stream: number): number;
+  streamLength(stream: number): number;
+}
+
 /** Undefined where there are too few messages for a filter. */
 export function buildPlainTextFilter(text: TextVector): Uint8Array | undefined {
+  const { offsets } = text;
+  if (offsets[textCount(text)]! - offsets[0]! < filteredBytesMin) return undefined;
+  return BlockMemory.work(
+    keptBytesMax,
+    (memory) => buildFilterIn(memory, text),
+    () => buildFilterPlainly(text),
+  );
+}
+
+/** Throws where the memory has no room for the messages; see `isTrap`. */
+function buildFilterIn(memory: BlockMemory, text: TextVector): Uint8Array {
+  const kernels = memory.kernels<FilterKernels>();
+  const [offsets, bytes] = [memory.placeVector(text.offsets), memory.placeVector(text.bytes)];
+  const filter = kernels.makePlainTextFilter(textCount(text), offsets, bytes);
+  return memory.uint8(kernels.streamAt(filter), kernels.streamLength(filter)).slice();
+}
+
+/** The same in TypeScript: where a memory is full, and as the reference that the kernel is tested against. */
+export function buildFilterPlainly(text: TextVector): Uint8Array {
   const { offsets, bytes } = text;
   const rows = textCount(text);
-  if (offsets[rows]! - offsets[0]! < filteredBytesMin) return undefined;
   const blocks = rows <= ngramBlockRows ? 0 : Math.ceil(rows / ngramBlockRows);
   const head = new Uint8Array(headBytes + blocks * bitmapBytes);
   new DataView(head.buffer).setUint32(bitmapBytes, blocks, true);

@@ -6,7 +6,6 @@
  */
 
 import { BlockMemory } from "../kernels/block-memory.ts";
-import { isTrap } from "../kernels/webassembly.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
 import { buildTemplateText, slotByte, type TokenizedText, tokenizePlain } from "./plain-tokenizer.ts";
 import { placeTokenized, type TokenizedPlaces, tokenizeIn, viewTokenized } from "./tokenizer-kernel.ts";
@@ -25,8 +24,8 @@ export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
 /** For fewer messages, copying them to the kernel's memory costs more than it saves. */
 const kernelRowsMin = 64;
 
-/** Enough for a chunk of usual messages. */
-const keptBytesMax = 192 * 1024 * 1024;
+/** Enough memory for a chunk of usual messages. */
+export const keptBytesMax = 192 * 1024 * 1024;
 
 /** A memory, and where tokenized messages lie in it. */
 export interface TokenizedInMemory {
@@ -83,17 +82,7 @@ function inMemory<Result>(
   plainly: () => Result,
   work: (memory: BlockMemory) => Result,
 ): Result {
-  if (rows < kernelRowsMin) return plainly();
-  const memory = BlockMemory.take();
-  try {
-    const result = work(memory);
-    memory.giveBack(keptBytesMax);
-    return result;
-  } catch (error) {
-    // The memory is not given back, since nobody knows what it holds.
-    if (isTrap(error)) return plainly();
-    throw error;
-  }
+  return rows < kernelRowsMin ? plainly() : BlockMemory.work(keptBytesMax, work, plainly);
 }
 
 function toMessages(text: TextVector, { firstRows, ...tokenized }: TokenizedText): TokenizedMessages {

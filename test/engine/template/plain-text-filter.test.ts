@@ -11,12 +11,14 @@ import { type Filter, type LogRow, openStore, type Store } from "../../../engine
 import { readInventory } from "../../../engine/inspect/inventory.ts";
 import { plainKernels } from "../../../engine/kernels/plain.ts";
 import {
+  buildFilterPlainly,
   buildPlainTextFilter,
   PlainTextFilter,
   toFilteredText,
 } from "../../../engine/template/plain-text-filter.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateRows } from "../../../fixtures/logs.ts";
+import { Random } from "../../../fixtures/random.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
 import { arbitraryFilter } from "../message-rows.ts";
@@ -99,6 +101,47 @@ describe(`the filter of plain text (SVC_SEED=${seed})`, () => {
     const few = new PlainTextFilter(Uint8Array.from(buildPlainTextFilter(long)!), plainKernels);
     expect(few.findRanges(toFilteredText(Buffer.from("dolor")), 2)).toEqual([{ from: 0, to: 2 }]);
     expect(few.findRanges(toFilteredText(Buffer.from("dolores")), 2)).toEqual([]);
+  });
+});
+
+describe(`the filter that the kernel makes is that of TypeScript, byte for byte (SVC_SEED=${seed})`, () => {
+  const check = (messages: readonly string[]): void => {
+    const text = toTextVector(messages);
+    const made = buildPlainTextFilter(text)!;
+    expect(Buffer.from(made).equals(buildFilterPlainly(text))).toBe(true);
+  };
+
+  test("for events of key: value lines", () => {
+    check(wide);
+    check(wide.slice(0, 4_096));
+    check(wide.slice(1, 4_098));
+  });
+
+  test("for texts of runs of digits and letters of all lengths, at all places", () => {
+    const random = new Random(seed);
+    const alphabets = [
+      "0123456789",
+      "0123456789abcdef",
+      "ABCDEF",
+      "abcxyzQ",
+      " ",
+      "-:{}\t\n",
+      "ü🦜\xff",
+      "g",
+    ];
+    const run = (): string => {
+      const alphabet = [...random.pick(alphabets)];
+      const length = random.pick([1, 2, 7, 8, 9, 11, 12, 13, 20, 55, 56, 57, 58, 63, 64, 65, 130]);
+      return Array.from({ length: 1 + random.below(length) }, () => random.pick(alphabet)).join("");
+    };
+    for (let round = 0; round < 12; round++) {
+      const longest = random.pick([1, 3, 12, 60, 400]);
+      const rows = Math.ceil(9_000 / longest) + random.below(2_000);
+      const messages = Array.from({ length: rows }, () =>
+        Array.from({ length: random.below(longest + 1) }, run).join(""),
+      );
+      check([...messages, "padding of no other use ".repeat(12_000)]);
+    }
   });
 });
 

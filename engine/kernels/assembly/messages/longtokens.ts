@@ -2,7 +2,8 @@
 import { reserveBlock, reserveZeros } from "../batch/blocks.ts";
 import { appendBytes, emptySink, extendSink, newSink, pushWord, sinkAt, sinkLength } from "./sinks.ts";
 
-const textsPerBlock: u32 = 16384;
+/** Texts of a block of variables. */
+export const variablesPerBlock: u32 = 16384;
 const decimalTokenMin: u32 = 9;
 const decimalPieceBase: u32 = 100_000_000;
 const hexTokenMin: u32 = 12;
@@ -12,11 +13,15 @@ const bitsPerPiece: u32 = 16;
 const recentLength: u32 = 1 << 14;
 const filterBlockBytes: u32 = 32;
 
-/** A filter that is built, by offsets: texts so far, hashes that were added lately, hashes of the block, blocks, ends of blocks. */
+/**
+ * A filter that is built, by offsets: texts so far, hashes that were added lately, hashes of the block, blocks, ends of
+ * blocks, texts of a block.
+ */
 const recentOffset: usize = 4;
 const hashesOffset: usize = 8;
 const blocksOffset: usize = 12;
 const endsOffset: usize = 16;
+const perBlockOffset: usize = 20;
 
 /** Rings of the last eight pieces of a token and their ranks. */
 let pieces: usize = 0;
@@ -28,8 +33,10 @@ export function beginTokens(): void {
   ranks = pieces + 32;
 }
 
-export function newTokens(): usize {
-  const tokens = reserveZeros(20);
+/** A filter whose blocks have so many texts, but for the last one. */
+export function newTokens(textsPerBlock: u32): usize {
+  const tokens = reserveZeros(24);
+  store<u32>(tokens, textsPerBlock, perBlockOffset);
   store<u32>(tokens, reserveZeros(recentLength << 2), recentOffset);
   store<u32>(tokens, newSink(), hashesOffset);
   store<u32>(tokens, newSink(), blocksOffset);
@@ -53,7 +60,7 @@ export function addTokenTexts(tokens: usize, texts: u32, from: usize, to: usize)
 /** The filter: the number of blocks, where each ends, then the blocks. A stream of bytes. */
 export function finishTokens(tokens: usize): usize {
   const ends: usize = load<u32>(tokens, endsOffset);
-  if (load<u32>(tokens) % textsPerBlock != 0 || sinkLength(ends) == 0) endBlock(tokens);
+  if (load<u32>(tokens) % load<u32>(tokens, perBlockOffset) != 0 || sinkLength(ends) == 0) endBlock(tokens);
   const filter = newSink();
   pushWord(filter, sinkLength(ends) >> 2);
   appendBytes(filter, sinkAt(ends), sinkLength(ends));
@@ -67,7 +74,7 @@ export function finishTokens(tokens: usize): usize {
 function endText(tokens: usize): bool {
   const texts = load<u32>(tokens) + 1;
   store<u32>(tokens, texts);
-  if (texts % textsPerBlock != 0) return false;
+  if (texts % load<u32>(tokens, perBlockOffset) != 0) return false;
   endBlock(tokens);
   return true;
 }
@@ -131,24 +138,64 @@ function addTokens(tokens: usize, from: usize, to: usize): void {
   const length = <u32>(to - from);
   if (length < decimalTokenMin) return;
   // Sixteen bytes are read at a time, also where they pass the end of the text.
-  if (length > 64 || from + 64 > (<usize>memory.size()) << 16) {
+  if (from + 64 > (<usize>memory.size()) << 16) {
     addTokensByByte(tokens, from, to);
+    return;
+  }
+  if (length > 64) {
+    addTokensOfLong(tokens, from, to);
     return;
   }
   let decimals: u64 = 0;
   let letters: u64 = 0;
   for (let at: u32 = 0; at < length; at += 16) {
     const bytes = v128.load(from + at);
-    const isDecimal = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
-    const folded = i8x16.sub(v128.or(bytes, i8x16.splat(0x20)), i8x16.splat(0x61));
-    decimals |= (<u64>i8x16.bitmask(isDecimal)) << at;
-    letters |= (<u64>i8x16.bitmask(i8x16.lt_u(folded, i8x16.splat(6)))) << at;
+    decimals |= (<u64>i8x16.bitmask(areDecimal(bytes))) << at;
+    letters |= (<u64>i8x16.bitmask(areHexLetters(bytes))) << at;
   }
   const inText = (<u64>-1) >> (64 - length);
   decimals &= inText;
   letters &= inText;
   if (beginsOfEight(decimals) & (decimals >> 8)) addTokensByByte(tokens, from, to);
   else addHexTokens(tokens, from, decimals | letters, letters);
+}
+
+@inline
+function areDecimal(bytes: v128): v128 {
+  return i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
+}
+
+@inline
+function areHexLetters(bytes: v128): v128 {
+  return i8x16.lt_u(i8x16.sub(v128.or(bytes, i8x16.splat(0x20)), i8x16.splat(0x61)), i8x16.splat(6));
+}
+
+/**
+ * As `addTokens`, for a text of more than 64 bytes: looks at 64 bytes at a time for eight hexadecimal digits in a row, and
+ * reads each run of digits that has them as a whole. The last eight bytes are looked at with those that follow, too, so
+ * that the first eight digits of every run are seen together.
+ */
+function addTokensOfLong(tokens: usize, from: usize, to: usize): void {
+  let at = from;
+  while (at + 64 <= to) {
+    let digits: u64 = 0;
+    for (let i: u32 = 0; i < 64; i += 16) {
+      const bytes = v128.load(at + i);
+      digits |= (<u64>i8x16.bitmask(v128.or(areDecimal(bytes), areHexLetters(bytes)))) << i;
+    }
+    const begins = beginsOfEight(digits);
+    if (begins == 0) {
+      at += 57;
+      continue;
+    }
+    // The first of them begins a run: the digits before it were read with the run that they belong to.
+    const begin = at + <usize>ctz(begins);
+    let end = begin + 8;
+    while (end < to && digitOf(load<u8>(end)) < 16) end++;
+    if (end - begin >= decimalTokenMin) addTokensByByte(tokens, begin, end);
+    at = end;
+  }
+  if (at < to) addTokensByByte(tokens, at, to);
 }
 
 /** The bits at which eight set bits begin. */

@@ -47,25 +47,45 @@ function addNgram(filter: usize, ngram: u32): void {
 
 /** Adds the n-grams of a text. */
 export function addNgrams(filter: usize, from: usize, to: usize): void {
-  // The numbers of letters are constants, so that the compiler divides by constants.
-  if (load<u32>(filter, lettersOffset) == 3) addNgramsOf(filter, from, to, 3, letters * letters);
-  else addNgramsOf(filter, from, to, 4, letters * letters * letters);
+  if (load<u32>(filter, lettersOffset) == 3) addTrigrams(filter, from, to);
+  else addFourgrams(filter, from, to);
 }
 
-/** `shorter`: how many n-grams of one letter less there are. */
-@inline
-function addNgramsOf(filter: usize, from: usize, to: usize, n: u32, shorter: u32): void {
+/**
+ * The last letters are kept as five bits each, so that a letter costs little before the next one can be read: the number
+ * of an n-gram takes multiplications, which no other letter waits for.
+ */
+function addTrigrams(filter: usize, from: usize, to: usize): void {
   let length: u32 = 0;
-  let ngram: u32 = 0;
+  let last: u32 = 0;
   for (let at = from; at < to; at++) {
     const letter = (<u32>load<u8>(at) | 0x20) - 0x61;
     if (letter >= letters) {
       length = 0;
       continue;
     }
-    ngram = (ngram % shorter) * letters + letter;
-    if (++length >= n) addNgram(filter, ngram);
+    last = (last << 5) | letter;
+    if (++length >= 3) addNgram(filter, trigramOf(last));
   }
+}
+
+function addFourgrams(filter: usize, from: usize, to: usize): void {
+  let length: u32 = 0;
+  let last: u32 = 0;
+  for (let at = from; at < to; at++) {
+    const letter = (<u32>load<u8>(at) | 0x20) - 0x61;
+    if (letter >= letters) {
+      length = 0;
+      continue;
+    }
+    last = (last << 5) | letter;
+    if (++length >= 4) addNgram(filter, trigramOf(last >> 5) * letters + letter);
+  }
+}
+
+@inline
+function trigramOf(last: u32): u32 {
+  return (((last >> 10) & 31) * letters + ((last >> 5) & 31)) * letters + (last & 31);
 }
 
 /** Adds the n-grams of another filter, whose n-grams have the same number of letters. */

@@ -1,7 +1,14 @@
 /** The variables of a chunk's messages as columns, as template/variable-columns.ts defines them. */
 import { reserveBlock, reserveZeros } from "../batch/blocks.ts";
 import { sameBytes } from "../bytes.ts";
-import { addTokenText, addTokenTexts, beginTokens, finishTokens, newTokens } from "./longtokens.ts";
+import {
+  addTokenText,
+  addTokenTexts,
+  beginTokens,
+  finishTokens,
+  newTokens,
+  variablesPerBlock,
+} from "./longtokens.ts";
 import {
   addAllNgrams,
   addHexFourgrams,
@@ -132,7 +139,7 @@ function groupAt(group: u32): usize {
 function beginGroup(group: usize, number: u32): void {
   if (number == wordGroup) store<u32>(group, newNgrams(3), ngramsOffset);
   if (number == randomGroup) store<u32>(group, newNgrams(4), ngramsOffset);
-  store<u32>(group, newTokens(), tokensOffset);
+  store<u32>(group, newTokens(variablesPerBlock), tokensOffset);
   store<u32>(group, newSink(), dataOffset);
   store<u32>(group, newSink(), lengthsOffset);
   store<u32>(group, newSink(), longLengthsOffset);
