@@ -11,6 +11,7 @@ import {
   attributeValueBytesMax,
   levelBytesMax,
   messageBytesMax,
+  packedMessageBytesMin,
   packedRowsMin,
 } from "../limits.ts";
 import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
@@ -32,7 +33,7 @@ import { RowRanges } from "./row-ranges.ts";
 export interface FinishOptions {
   /**
    * Where it is given, the rows of a day become chunks in their form on disk, within these caps, if they are at least
-   * `packedRowsMin`. Other days, and all of them by default, become parts that the store encodes as chunks later.
+   * `packedRowsMin` or large. Other days, and all of them by default, become parts that the store encodes as chunks later.
    */
   packedCaps?: ChunkCaps | undefined;
   /** Idempotency keys of the pieces that the rows were read from. */
@@ -197,7 +198,7 @@ export class BatchBuilder {
     this.#isPacked = packedCaps !== undefined;
     const days = this.#columns.finish(this.#policy.stamps ?? {});
     const parts = days.flatMap(({ day, rows, sorted }) =>
-      encodeDay(sorted, rows < packedRowsMin ? undefined : packedCaps).map((chunk) => ({ day, chunk })),
+      encodeDay(sorted, isLarge(rows, sorted) ? packedCaps : undefined).map((chunk) => ({ day, chunk })),
     );
     const rows = days.reduce((sum, each) => sum + each.rows, 0);
     const bytes = writeBatch(parts, keys);
@@ -305,6 +306,11 @@ export class BatchBuilder {
     this.counts.truncated++;
     this.#columns.addValue(this.addKeyText(this.#truncationKey!), String(originalBytes));
   }
+}
+
+/** Whether a day's rows are enough for a chunk of their own. */
+function isLarge(rows: number, { message }: SortedRows): boolean {
+  return rows >= packedRowsMin || message.bytes.length >= packedMessageBytesMin;
 }
 
 function encodeDay(sorted: SortedRows, packedCaps: ChunkCaps | undefined): (EncodedChunk | PackedChunk)[] {

@@ -8,6 +8,7 @@ import {
   mergedChunksMax,
   mergeGrowthMin,
   mergeShare,
+  smallChunkBytes,
   smallChunksMax,
   smallPartRows,
   smallPartsMax,
@@ -85,9 +86,7 @@ export function selectChunksToMerge(
   left: ReadonlySet<number> = new Set(),
 ): ChunkEntry[] | undefined {
   const isSmall = ({ id, rows, bytes }: ChunkEntry) =>
-    rows < fullChunkRows(signal, caps) * mergeShare &&
-    bytes < mergedBytesMax / mergeChunksMin &&
-    !left.has(id);
+    rows < fullChunkRows(signal, caps) * mergeShare && bytes < smallChunkBytes && !left.has(id);
   // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
   // may have arrived between chunks that are merged.
   const candidates =
