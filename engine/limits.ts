@@ -53,6 +53,11 @@ export const valueBlockSamples = 131_072;
 export const headerValuesMax = 256;
 /** Bytes of such values, for one column. */
 export const headerValueBytesMax = 16 * KiB;
+/**
+ * Bytes of such values and their counts, for all columns of a chunk of rows: those of few values are listed first. A query
+ * reads the headers of all chunks. Usual logs stay far below; events of 200 keys had 600 KB in each header before.
+ */
+export const headerListsBytesMax = 64 * KiB;
 
 /**
  * Rows in memory up to which the query thread scans them itself: passing a task to another thread and back costs more.

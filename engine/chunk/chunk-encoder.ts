@@ -8,7 +8,7 @@ import {
   encodeMessage,
   encodeText,
 } from "../column/encoding.ts";
-import { attributeColumnsMax, headerValueBytesMax, headerValuesMax } from "../limits.ts";
+import { attributeColumnsMax, headerListsBytesMax, headerValueBytesMax, headerValuesMax } from "../limits.ts";
 import {
   isSplit,
   reorderSplit,
@@ -40,6 +40,12 @@ export interface EncodeOptions {
   sealed: boolean;
   /** How large chunks become; full ones by default. */
   caps?: ChunkCaps;
+}
+
+/** How a column of attributes is encoded. */
+interface AttributeOptions extends Pick<EncodeOptions, "sealed"> {
+  /** False where the header of the chunk has no room for its values. */
+  listsValues?: boolean;
 }
 
 /**
@@ -184,15 +190,35 @@ function encodeChunk(sorted: SortedRows, from: number, to: number, options: Enco
   const { message } = sorted;
   const messages = isSplit(message) ? sliceSplit(message, from, to) : sliceText(message, from, to);
   addMessage(add, messages, attributes, options);
-  addAttribute(add, makeColumnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
-  for (const [key, vector] of attributes)
-    addAttribute(add, makeColumnHeader("attribute", key, 0), vector, options);
+  const level = sliceAttribute(sorted.level, from, to);
+  const listed = selectListed([level, ...attributes.map(([, vector]) => vector)]);
+  const addValues = (column: ColumnHeader, vector: AttributeVector) =>
+    addAttribute(add, column, vector, { ...options, listsValues: listed.has(vector) });
+  addValues(makeColumnHeader("level", "", 0), level);
+  for (const [key, vector] of attributes) addValues(makeColumnHeader("attribute", key, 0), vector);
   if (sorted.overflow !== undefined) {
     addAttribute(add, makeColumnHeader("rest", "", 0), sliceAttribute(sorted.overflow, from, to), {
       sealed: false,
     });
   }
   return chunk;
+}
+
+/** Bytes of a value's count in a header, and of what is around both. */
+const listedCountBytes = 10;
+
+/** The columns whose values the header of a chunk may list: those of the shortest lists, up to `headerListsBytesMax`. */
+function selectListed(vectors: readonly AttributeVector[]): Set<AttributeVector> {
+  const listBytes = ({ values }: AttributeVector) =>
+    values.bytes.length + textCount(values) * listedCountBytes;
+  const listed = new Set<AttributeVector>();
+  let bytes = 0;
+  for (const vector of vectors.toSorted((a, b) => listBytes(a) - listBytes(b))) {
+    bytes += listBytes(vector);
+    if (bytes > headerListsBytesMax) break;
+    listed.add(vector);
+  }
+  return listed;
 }
 
 /** Returns a function that appends columns to a chunk and fills in what their headers say about the payload. */
@@ -242,15 +268,15 @@ export function addAttribute(
   add: AppendColumn,
   column: ColumnHeader,
   vector: AttributeVector,
-  options: EncodeOptions,
+  { sealed, listsValues = true }: AttributeOptions,
 ): void {
   if (textCount(vector.values) === 0) return;
-  const caps = { values: headerValuesMax, bytes: headerValueBytesMax };
+  const caps = { values: listsValues ? headerValuesMax : 0, bytes: headerValueBytesMax };
   const statistics = column.role === "rest" ? { present: vector.codes.length } : countValues(vector, caps);
   const encoded = encodeAttribute(vector);
   // Where the header lists every value, a filter would add nothing.
   const isSearched = column.role === "attribute" || column.role === "name";
-  const filtered = options.sealed && isSearched && !("values" in statistics);
+  const filtered = sealed && isSearched && !("values" in statistics);
   const filter = filtered ? buildMembershipFilter(vector.hashes ?? hashTexts(vector.values)) : undefined;
   add(Object.assign(column, statistics, findNumberBounds(vector.values)), encoded, filter);
 }

@@ -166,8 +166,11 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
   };
 }
 
-/** The length in a frame's header may be wrong, so no larger buffer is allocated on its word. */
-const outputBytesAtOnce = 16 * 1024 * 1024;
+/**
+ * The length in a frame's header may be wrong, so no larger buffer is allocated on its word. The messages of a chunk have
+ * room: what does not fit is decompressed in pieces, which are then copied together.
+ */
+const outputBytesAtOnce = 80 * 1024 * 1024;
 
 function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
   // A buffer of one byte more than is needed: a full one would make zlib allocate a second one.
