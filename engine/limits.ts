@@ -142,7 +142,7 @@ export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 /** Chunks with fewer rows than this share of a full chunk are small: `mergeChunksMin` of them are merged. */
 export const mergeShare = 1 / 4;
 /**
- * Chunks of more stored bytes are not small, however few rows they have. Full chunks of usual logs have four times as many
+ * Chunks of more stored bytes are not small, however few rows they have; of less where chunks are smaller. Full chunks of usual logs have four times as many
  * bytes; events of some 2 KB have so many after 9,000 rows, and four merged chunks of theirs would be as large again as a
  * chunk may become. A load of 500,000 such events took twice the CPU time with merges, and more disk.
  */
@@ -157,9 +157,12 @@ export const mergeChunksMin = 8;
 export const mergeGrowthMin = 4;
 /** Small chunks of a partition from which on they are merged all the same, as each costs every query of the day. */
 export const smallChunksMax = 16;
-/** Chunks that are merged at once, and their stored bytes, far above those of a full chunk: they bound the memory. */
+/**
+ * Chunks that are merged at once, and their stored bytes, twice those of a full chunk of usual logs (less where chunks are
+ * smaller): they bound the memory.
+ */
 export const mergedChunksMax = 32;
-export const mergedBytesMax = 64 * MiB;
+export const mergedBytesMax = 16 * MiB;
 
 /** Attribute keys that a partition's manifest lists for suggestions. */
 export const manifestKeysMax = 2_000;

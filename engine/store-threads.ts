@@ -12,7 +12,7 @@ const scarceBytes = 2 * 2 ** 30;
 export class StoreThreads {
   readonly scan: readonly WorkerThread<ScanThreadTask>[];
   /** Decodes columns outside of any cache. */
-  readonly maintenance = new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 });
+  readonly maintenance: WorkerThread<MaintenanceTask>;
   readonly encoders: EncoderThreads;
 
   constructor(memory: MemoryBudget) {
@@ -29,7 +29,9 @@ export class StoreThreads {
           ...{ columnCacheBytes, heapBytes, hasUsualYoungGeneration },
         }),
     );
-    this.encoders = new EncoderThreads(this.maintenance, { helpersMax, caps });
+    const sharedGarbageBytes = memory.unsealedBytesStop;
+    this.maintenance = new WorkerThread({ concurrent: false, columnCacheBytes: 0, sharedGarbageBytes });
+    this.encoders = new EncoderThreads(this.maintenance, { helpersMax, caps, sharedGarbageBytes });
   }
 
   async close(): Promise<void> {

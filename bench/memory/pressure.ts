@@ -24,7 +24,9 @@ export interface KindFigure {
   refusals: string[];
 }
 
-const bodyRows = 10_000;
+/** Rows of a body, and its bytes: agents send less. */
+const bodyRowsMax = 10_000;
+const bodyBytesMax = 4 * 2 ** 20;
 const connections = 4;
 /** Pause before a body is sent again that the server refused for now. */
 const retryMs = 250;
@@ -37,10 +39,11 @@ const rowKinds: readonly QuestionKind[] = ["newestWord", "newestService", "newes
 /** Sends the rows, and each body again that is refused for now, as agents do. Returns how often that was. */
 export async function sendPatiently(
   server: ServerProcess,
-  { file, rows: total }: BenchDataset,
+  { file, fileBytes, rows: total }: BenchDataset,
   show: ShowProgress,
   isOver: () => boolean = () => false,
 ): Promise<number> {
+  const bodyRows = Math.min(bodyRowsMax, Math.ceil((bodyBytesMax * total) / fileBytes));
   const bodies = readLineBlocks(file, total, bodyRows);
   const agent = openAgent(connections);
   let [done, retries] = [0, 0];
@@ -51,7 +54,7 @@ export async function sendPatiently(
           await sendRows(server, bytes, rows, agent);
           break;
         } catch (error) {
-          if (!/answered (429|503)/.test((error as Error).message)) throw error;
+          if (!/answered (429|503)|ECONNRESET|EPIPE/.test((error as Error).message)) throw error;
           retries++;
           await sleep(retryMs);
         }

@@ -99,6 +99,8 @@ async function post(
     "Content-Length": body.length,
   };
   const sent = request(url, { method: "POST", agent, headers });
+  // An error while the answer is waited for rejects below; one after it, as where the server refused a body early, is none.
+  sent.on("error", () => undefined);
   sent.end(body);
   const [response] = await once(sent, "response");
   const text = Buffer.concat(await response.toArray()).toString();

@@ -1,6 +1,6 @@
 /** Decides which parts of a partition are compacted or sealed and which chunks are merged. Pure functions. */
 
-import type { ChunkCaps } from "../chunk/chunk-caps.ts";
+import { type ChunkCaps, fullChunkCaps } from "../chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import {
   mergeChunksMin,
@@ -35,8 +35,8 @@ export function selectPartsToCompact(
 }
 
 /**
- * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows, or one part that is larger by
- * itself. A packed part is a chunk by itself.
+ * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows and as many bytes as its messages
+ * may have, or one part that is larger by itself. A packed part is a chunk by itself.
  */
 export function groupPartsToSeal(
   signal: Signal,
@@ -45,13 +45,17 @@ export function groupPartsToSeal(
 ): MemtablePart[][] {
   const groups: MemtablePart[][] = [];
   let rows = Number.POSITIVE_INFINITY;
+  let bytes = 0;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (part.isPacked || rows + part.rows > fullChunkRows(signal, caps)) {
+    const isFull =
+      rows + part.rows > fullChunkRows(signal, caps) || bytes + part.bytes.length > caps.messageBytesMax;
+    if (part.isPacked || isFull) {
       groups.push([]);
-      rows = 0;
+      [rows, bytes] = [0, 0];
     }
     groups.at(-1)!.push(part);
     rows = part.isPacked ? Number.POSITIVE_INFINITY : rows + part.rows;
+    bytes += part.bytes.length;
   }
   return groups;
 }
@@ -71,7 +75,9 @@ export function isLastChunkDeferred(
   const isLatest = groups
     .slice(0, -1)
     .every((group) => group.every(({ arrivalMax }) => arrivalMax < arrivalMin));
-  return isLatest && last.reduce((sum, { rows }) => sum + rows, 0) < fullChunkRows(signal, caps) / 2;
+  const rows = last.reduce((sum, part) => sum + part.rows, 0);
+  const bytes = last.reduce((sum, part) => sum + part.bytes.length, 0);
+  return isLatest && rows < fullChunkRows(signal, caps) / 2 && bytes < caps.messageBytesMax / 2;
 }
 
 /**
@@ -86,7 +92,9 @@ export function selectChunksToMerge(
   left: ReadonlySet<number> = new Set(),
 ): ChunkEntry[] | undefined {
   const isSmall = ({ id, rows, bytes }: ChunkEntry) =>
-    rows < fullChunkRows(signal, caps) * mergeShare && bytes < smallChunkBytes && !left.has(id);
+    rows < fullChunkRows(signal, caps) * mergeShare &&
+    bytes < smallChunkBytes * sizeShare(caps) &&
+    !left.has(id);
   // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
   // may have arrived between chunks that are merged.
   const candidates =
@@ -96,12 +104,17 @@ export function selectChunksToMerge(
     const growing = small.length < smallChunksMax ? leaveOutLarge(inOrder) : small;
     if (growing.length < mergeChunksMin) continue;
     const chosen = takeUpToFull(
-      fullChunkRows(signal, caps),
+      { rowsMax: fullChunkRows(signal, caps), bytesMax: mergedBytesMax * sizeShare(caps) },
       signal === "metrics" ? growing : keepOrder(small, growing),
     );
     if (chosen.length >= 2) return chosen;
   }
   return undefined;
+}
+
+/** Size of a full chunk, as a share of the largest one that there is. */
+function sizeShare({ messageBytesMax }: ChunkCaps): number {
+  return messageBytesMax / fullChunkCaps.messageBytesMax;
 }
 
 /** The last chunks of a list of which none has more than its share, by `mergeGrowthMin`, of the rows of all of them. */
@@ -118,12 +131,15 @@ function keepOrder(all: readonly ChunkEntry[], chosen: readonly ChunkEntry[]): C
 }
 
 /** The first chunks, up to the rows of a full chunk and the caps of a merge. */
-function takeUpToFull(rowsMax: number, chunks: readonly ChunkEntry[]): ChunkEntry[] {
+function takeUpToFull(
+  { rowsMax, bytesMax }: { rowsMax: number; bytesMax: number },
+  chunks: readonly ChunkEntry[],
+): ChunkEntry[] {
   let [rows, bytes, count] = [0, 0, 0];
   for (const chunk of chunks) {
     rows += chunk.rows;
     bytes += chunk.bytes;
-    if (rows > rowsMax || bytes > mergedBytesMax || count === mergedChunksMax) break;
+    if (rows > rowsMax || bytes > bytesMax || count === mergedChunksMax) break;
     count++;
   }
   return chunks.slice(0, count);

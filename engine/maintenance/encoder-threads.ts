@@ -18,15 +18,20 @@ export class EncoderThreads {
 
   readonly #helpersMax: number;
   readonly #caps: ChunkCaps;
+  readonly #sharedGarbageBytes: number;
 
-  /** `helpersMax`: threads beside the maintenance thread. `caps`: how large chunks become. */
+  /**
+   * `helpersMax`: threads beside the maintenance thread. `caps`: how large chunks become. `sharedGarbageBytes`: see
+   * `ThreadOptions`.
+   */
   constructor(
     maintenanceThread: WorkerThread<MaintenanceTask>,
-    { helpersMax, caps }: { helpersMax: number; caps: ChunkCaps },
+    options: { helpersMax: number; caps: ChunkCaps; sharedGarbageBytes: number },
   ) {
     this.#maintenanceThread = maintenanceThread;
-    this.#helpersMax = helpersMax;
-    this.#caps = caps;
+    this.#helpersMax = options.helpersMax;
+    this.#caps = options.caps;
+    this.#sharedGarbageBytes = options.sharedGarbageBytes;
   }
 
   /**
@@ -59,7 +64,8 @@ export class EncoderThreads {
   #startThreads(threadsMax: number): WorkerThread<MaintenanceTask>[] {
     const helpers = Math.min(Math.max(0, threadsMax - 1), this.#helpersMax);
     while (this.#helpers.length < helpers) {
-      this.#helpers.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
+      const sharedGarbageBytes = this.#sharedGarbageBytes;
+      this.#helpers.push(new WorkerThread({ concurrent: false, columnCacheBytes: 0, sharedGarbageBytes }));
     }
     return [this.#maintenanceThread, ...this.#helpers.slice(0, helpers)];
   }

@@ -9,6 +9,7 @@ import { mergeChunksMin } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
 import { addWritten, type WriteReason } from "../partition/write-counts.ts";
+import { SharedGarbage } from "../threads/shared-garbage.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import { fullChunkRows } from "./compact-parts.ts";
 import {
@@ -35,6 +36,8 @@ export interface PartitionWorkOptions {
   encoders: EncoderThreads;
   /** How large chunks become. */
   chunkCaps: ChunkCaps;
+  /** Most bytes of parts in memory, and of parts that nobody needs and that still take memory. */
+  unsealedBytesStop: number;
   /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
   queriesEnded: () => Promise<void>;
   /**
@@ -61,8 +64,11 @@ export class PartitionWork {
   /** Chunks that are not merged again, because merging them saved nothing. They are tried once more after a start. */
   readonly #unmergeable = new WeakMap<Partition, Set<number>>();
 
+  readonly #garbage: SharedGarbage;
+
   constructor(options: PartitionWorkOptions) {
     this.#options = options;
+    this.#garbage = new SharedGarbage(options.unsealedBytesStop);
     const partitions = options.catalog.partitions();
     this.#toMerge = new Set(partitions.filter(({ manifest }) => manifest.chunks.length >= mergeChunksMin));
   }
@@ -86,7 +92,7 @@ export class PartitionWork {
     if (manifest.arrivalSealed > partition.manifest.arrivalSealed) {
       this.#setManifest(partition, manifest, "seal");
       const sealed = partition.parts.filter((part) => part.arrivalMax <= manifest.arrivalSealed);
-      this.#options.catalog.replaceParts(partition, sealed, []);
+      this.#replaceParts(partition, sealed, []);
     }
     this.#failedSeals.delete(partition);
   }
@@ -96,7 +102,7 @@ export class PartitionWork {
    * seal.
    */
   async seal(partition: Partition, { fullChunksOnly }: { fullChunksOnly: boolean }): Promise<void> {
-    const { catalog, encoders, chunkCaps } = this.#options;
+    const { encoders, chunkCaps } = this.#options;
     const groups = groupPartsToSeal(partition.signal, partition.parts, chunkCaps);
     if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups, chunkCaps)) groups.pop();
     const sealed = groups.flat();
@@ -109,8 +115,17 @@ export class PartitionWork {
       return { kind: "seal", dir, day, chunks, arrivalSealed };
     });
     this.#setManifest(partition, manifest, "seal");
-    catalog.replaceParts(partition, sealed, []);
+    this.#replaceParts(partition, sealed, []);
     this.#failedSeals.delete(partition);
+  }
+
+  #replaceParts(
+    partition: Partition,
+    removed: readonly MemtablePart[],
+    added: readonly MemtablePart[],
+  ): void {
+    this.#options.catalog.replaceParts(partition, removed, added);
+    this.#garbage.add(removed.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   }
 
   async compactParts(partition: Partition): Promise<void> {
@@ -126,7 +141,7 @@ export class PartitionWork {
     );
     const count = (some: readonly MemtablePart[]) => some.reduce((sum, part) => sum + part.journalRows, 0);
     if (larger.length > 0) larger[0]!.journalRows += count(small) - count(larger);
-    catalog.replaceParts(partition, small, larger);
+    this.#replaceParts(partition, small, larger);
     addWritten(
       catalog.written,
       "compact",

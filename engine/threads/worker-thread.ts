@@ -28,6 +28,8 @@ export interface ThreadOptions {
   columnCacheBytes: number;
   /** Heap at which the thread is ended; by default that of the process. */
   heapBytes?: number;
+  /** See `SharedGarbage`; by default V8 alone decides when it looks for unused objects. */
+  sharedGarbageBytes?: number;
   /** True: V8 decides how much memory new objects take, as is fast for queries. */
   hasUsualYoungGeneration?: boolean;
 }

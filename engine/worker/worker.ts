@@ -8,6 +8,7 @@ import {
   readFilePrefix,
   readWholeRecords,
 } from "../backup/backup-reader.ts";
+import type { PartBytes } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
@@ -26,12 +27,16 @@ import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
 import type { SampleAnswer } from "../series/sample-task.ts";
 import type { ListedTemplates } from "../summary/template-listing.ts";
+import { SharedGarbage } from "../threads/shared-garbage.ts";
 import { getThreadOptions, serveTasks, type WorkerAnswer } from "../threads/worker-thread.ts";
 import { ScanExecutor, type ScanThreadTask } from "./scan-executor.ts";
 
 type WorkerTask = ScanThreadTask | MaintenanceTask | BackupReadTask;
 
-const scans = new ScanExecutor({ bytesMax: getThreadOptions().columnCacheBytes, keepsRecent: false });
+const { columnCacheBytes, sharedGarbageBytes = Number.POSITIVE_INFINITY } = getThreadOptions();
+const scans = new ScanExecutor({ bytesMax: columnCacheBytes, keepsRecent: false });
+
+const garbage = new SharedGarbage(sharedGarbageBytes);
 
 /** The entry point: tinypool calls it once on the new thread. */
 export default function serve(port: MessagePort): void {
@@ -47,7 +52,26 @@ async function run(
     return { answer: { ok: true, value }, transferred: transferredPart(task, value) };
   } catch (error) {
     return { answer: toErrorAnswer(error) };
+  } finally {
+    garbage.add(partBytes(task));
   }
+}
+
+/** Bytes of the parts, in shared memory, that a task reads. */
+function partBytes(task: WorkerTask): number {
+  switch (task.kind) {
+    case "compact-parts":
+    case "encode-parts":
+      return sumBytes(task.parts);
+    case "seal":
+      return sumBytes(task.chunks.filter((chunk) => "bytes" in chunk));
+    default:
+      return 0;
+  }
+}
+
+function sumBytes(parts: readonly PartBytes[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
 function toErrorAnswer(error: unknown): WorkerAnswer<never> {

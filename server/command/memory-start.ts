@@ -17,7 +17,7 @@ const arenas = { name: "MALLOC_ARENA_MAX", value: "2" };
 const mappedBytes = { name: "MALLOC_MMAP_THRESHOLD_", usual: 2 ** 20, scarce: 2 ** 16 };
 /** A server with less has little room for memory that nobody uses. */
 const tightServerBytes = 2 ** 30;
-/** Lets a load have V8 look for unused objects: it does not count shared memory, of which a load has most. */
+/** Lets the engine have V8 look for unused objects: it does not count shared memory, in which rows are before they are sealed. */
 const collectingFlag = "--expose-gc";
 /**
  * V8 looks for unused objects of the main thread after so many bytes of new ones. With more, buffers that nobody uses
@@ -35,8 +35,7 @@ export function restartWithLessMemory(use: "serve" | "load", memoryBytes: number
   if (process.platform !== "linux" || process.connected || process.env[arenas.name] !== undefined) return;
   const mayTake = memoryBytes ?? readGivenBytes() / 2;
   const isScarce = mayTake < scarceBytes;
-  const flags = isScarce ? [`--max-semi-space-size=${scarceYoungSpaceMiB}`] : [];
-  if (use === "load") flags.push(collectingFlag);
+  const flags = [collectingFlag, ...(isScarce ? [`--max-semi-space-size=${scarceYoungSpaceMiB}`] : [])];
   const words = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)];
   const malloc: Record<string, string> = { [arenas.name]: arenas.value };
   if (use === "load") malloc[mappedBytes.name] = String(isScarce ? mappedBytes.scarce : mappedBytes.usual);

@@ -3,7 +3,12 @@
 import { describe, expect, test } from "vitest";
 import { fullChunkCaps } from "../../../engine/chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../../../engine/chunk/chunk-entry.ts";
-import { selectChunksToMerge } from "../../../engine/maintenance/compaction-plan.ts";
+import {
+  groupPartsToSeal,
+  isLastChunkDeferred,
+  selectChunksToMerge,
+} from "../../../engine/maintenance/compaction-plan.ts";
+import type { MemtablePart } from "../../../engine/partition/catalog.ts";
 import { Random } from "../../../fixtures/random.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -103,4 +108,61 @@ describe.each(["logs", "metrics"] as const)(`chunks of %s (SVC_SEED=${seed})`, (
       signal === "metrics" ? undefined : others.map(({ id }) => id),
     );
   });
+});
+
+describe("parts", () => {
+  const caps = { rowsMax: 1_000, messageBytesMax: 10_000, samplesMax: 1_000 };
+  let arrivalNext = 1;
+  const partOf = (rows: number, bytes: number, isPacked = false): MemtablePart => {
+    const arrivalMin = arrivalNext;
+    arrivalNext += rows;
+    const times = { timeNsMin: 0, timeNsMax: 0, arrivalMin, arrivalMax: arrivalNext - 1 };
+    const memory = new Uint8Array(bytes);
+    return {
+      ...{ id: arrivalMin, day: 0, arrivalBase: 0, bytes: memory, isPacked, appendedMs: 0 },
+      ...{ rows, journalRows: rows, ...times },
+    };
+  };
+  const sizes = (groups: readonly MemtablePart[][]) => groups.map((group) => group.map(({ rows }) => rows));
+
+  test("are grouped up to a full chunk by rows and by bytes, and packed ones are alone", () => {
+    const parts = [
+      ...[partOf(400, 100), partOf(600, 100), partOf(1, 100)],
+      ...[partOf(2, 9_900), partOf(3, 1), partOf(4, 50_000), partOf(5, 1)],
+      ...[partOf(6, 1, true), partOf(7, 1), partOf(2_000, 1), partOf(8, 1)],
+    ];
+    expect(sizes(groupPartsToSeal("logs", parts.toReversed(), caps))).toEqual([
+      ...[[400, 600], [1, 2], [3], [4], [5]],
+      ...[[6], [7], [2_000], [8]],
+    ]);
+  });
+
+  test("of a last chunk that is small by rows and bytes wait", () => {
+    const first = partOf(1_000, 1);
+    const deferred = (last: MemtablePart) => isLastChunkDeferred("logs", [[first], [last]], caps);
+    expect(deferred(partOf(499, 4_999))).toBe(true);
+    expect(deferred(partOf(500, 1))).toBe(false);
+    expect(deferred(partOf(1, 5_000))).toBe(false);
+    expect(deferred(partOf(1, 1, true))).toBe(false);
+  });
+});
+
+test("where chunks are smaller, so are those that are merged", () => {
+  const share = 1 / 8;
+  const caps = {
+    rowsMax: fullChunkCaps.rowsMax * share,
+    messageBytesMax: fullChunkCaps.messageBytesMax * share,
+    samplesMax: fullChunkCaps.samplesMax * share,
+  };
+  const chunksOf = (bytes: number) =>
+    Array.from({ length: 20 }, (_, i): ChunkEntry => {
+      const times = { timeNsMin: i, timeNsMax: i, arrivalMin: i * 100, arrivalMax: i * 100 + 99 };
+      return { id: i, rows: 100, ...times, bytes, checksum: 0 };
+    });
+  expect(selectChunksToMerge("logs", chunksOf(2 ** 18), caps)).toBeUndefined();
+  const chosen = selectChunksToMerge("logs", chunksOf(2 ** 18 - 1), caps);
+  const bytes = chosen!.reduce((sum, chunk) => sum + chunk.bytes, 0);
+  expect(bytes).toBeLessThanOrEqual(2 * 2 ** 20);
+  expect(chosen!.length).toBe(8);
+  expect(selectChunksToMerge("logs", chunksOf(2 ** 18), fullChunkCaps)!.length).toBe(20);
 });
