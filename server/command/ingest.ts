@@ -171,7 +171,16 @@ interface Delivery {
 /** How much the server takes in one body of pieces; undefined where it does not know of pieces. */
 async function askGroupSize(client: Client, signal: SignalName): Promise<GroupSize | undefined> {
   const answer = await ask(client, { method: "GET", path: `/api/v1/ingest/${signal}/limits` });
-  return answer.status === 200 ? (JSON.parse(answer.text) as GroupSize) : undefined;
+  if (answer.status !== 200) return undefined;
+  try {
+    const { bytesMax, linesMax, atATime } = JSON.parse(answer.text) as GroupSize;
+    return [bytesMax, linesMax, atATime].every((each) => each > 0)
+      ? { bytesMax, linesMax, atATime }
+      : undefined;
+  } catch {
+    // Not JSON, so not from svc.
+    return undefined;
+  }
 }
 
 /** A server that stores the rows, and the memory that their bytes lie in. */

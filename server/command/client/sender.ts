@@ -46,6 +46,8 @@ export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Prom
 const triesMax = 12;
 const refusalsListedMax = 10;
 const waitMsMax = 15_000;
+/** Statuses after which less may succeed: the body is too large, or did not arrive in time. */
+const tooLargeStatuses = new Set([408, 413]);
 /** Statuses after which a retry may succeed. */
 const retryableStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -104,12 +106,20 @@ type BodyAnswer = IntakeResult & { duplicates?: number };
 
 /** Makes the delivery over HTTP, of groups of one batch where the server does not take pieces. */
 export function makeServerDelivery(options: SenderOptions): (group: readonly Batch[]) => Promise<Delivered> {
+  /** Larger groups are divided: such a one was too large for the server, for a proxy, or for a slow connection. */
+  let bytesMax = Number.POSITIVE_INFINITY;
+  const deliverHalves = async (group: readonly Batch[]): Promise<Delivered> => {
+    const middle = group.length >> 1;
+    const first = await deliver(group.slice(0, middle));
+    return addUp(first, await deliver(group.slice(middle)));
+  };
   const deliver = async (group: readonly Batch[]): Promise<Delivered> => {
+    const bytes = group.reduce((sum, batch) => sum + batch.bytes.length, 0);
+    if (bytes > bytesMax && group.length > 1) return deliverHalves(group);
     const answer = await sendUntilAnswered(group, options);
-    if (answer.status === 413) {
-      const middle = group.length >> 1;
-      const first = await deliver(group.slice(0, middle));
-      return addUp(first, await deliver(group.slice(middle)));
+    if (tooLargeStatuses.has(answer.status)) {
+      bytesMax = Math.min(bytesMax, bytes / 2);
+      return deliverHalves(group);
     }
     const { accepted, refused, dropped = 0, errors, ...taken } = JSON.parse(answer.text) as BodyAnswer;
     const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
@@ -168,7 +178,7 @@ async function sendUntilAnswered(group: readonly Batch[], options: SenderOptions
       options.onProblem(answer.message);
     } else {
       if (answer.status === 200 || (answer.status === 400 && isIngestAnswer(answer))) return answer;
-      if (answer.status === 413 && group.length > 1) return answer;
+      if (tooLargeStatuses.has(answer.status) && group.length > 1) return answer;
       const problem = `${problemOf(answer)}${tokenHint(options.client, answer)}`;
       if (!retryableStatuses.has(answer.status) || tries >= triesMax) throw new Error(problem);
       options.onProblem(problem);
