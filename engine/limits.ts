@@ -142,9 +142,10 @@ export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 /** Chunks with fewer rows than this share of a full chunk are small: `mergeChunksMin` of them are merged. */
 export const mergeShare = 1 / 4;
 /**
- * Chunks of more stored bytes are not small, however few rows they have; of less where chunks are smaller. Full chunks of usual logs have four times as many
- * bytes; events of some 2 KB have so many after 9,000 rows, and four merged chunks of theirs would be as large again as a
- * chunk may become. A load of 500,000 such events took twice the CPU time with merges, and more disk.
+ * Chunks of so many stored bytes are not small, however few rows they have. Where chunks are smaller, so is this. Full chunks
+ * of usual logs have four times as many bytes. Events of 2 KB have so many after some 12,000 rows, and a few of their chunks
+ * together have more messages than one chunk may have: merging them takes as much CPU time as loading them, and saves
+ * nothing.
  */
 export const smallChunkBytes = 2 * MiB;
 /** Small chunks of a partition that start a merge. */

@@ -64,6 +64,7 @@ export class PartitionWork {
   /** Chunks that are not merged again, because merging them saved nothing. They are tried once more after a start. */
   readonly #unmergeable = new WeakMap<Partition, Set<number>>();
 
+  /** Parts in memory that nobody needs any more. */
   readonly #garbage: SharedGarbage;
 
   constructor(options: PartitionWorkOptions) {
@@ -117,15 +118,6 @@ export class PartitionWork {
     this.#setManifest(partition, manifest, "seal");
     this.#replaceParts(partition, sealed, []);
     this.#failedSeals.delete(partition);
-  }
-
-  #replaceParts(
-    partition: Partition,
-    removed: readonly MemtablePart[],
-    added: readonly MemtablePart[],
-  ): void {
-    this.#options.catalog.replaceParts(partition, removed, added);
-    this.#garbage.add(removed.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   }
 
   async compactParts(partition: Partition): Promise<void> {
@@ -239,6 +231,16 @@ export class PartitionWork {
     for (const { where, problem } of damage) reportDamage(where, problem);
     this.#setManifest(partition, manifest);
     await closeChunks(dir);
+  }
+
+  /** Removes parts that are sealed or compacted. Their memory is shared. */
+  #replaceParts(
+    partition: Partition,
+    removed: readonly MemtablePart[],
+    added: readonly MemtablePart[],
+  ): void {
+    this.#options.catalog.replaceParts(partition, removed, added);
+    this.#garbage.add(removed.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   }
 
   /** Takes over a manifest that the maintenance thread has written. `reason`: why it names new chunks. */

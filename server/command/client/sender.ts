@@ -44,6 +44,10 @@ export type Delivered = Omit<Tally, "bytes">;
 export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Promise<Delivered>;
 
 const triesMax = 12;
+/** The first bodies are small, so that a person soon sees how fast it goes. */
+const bodyBytesFirst = 4 * 1024 * 1024;
+/** Bodies that take longer are followed by smaller ones. */
+const slowBodyMs = 4_000;
 const refusalsListedMax = 10;
 const waitMsMax = 15_000;
 /** Statuses after which less may succeed: the body is too large, or did not arrive in time. */
@@ -101,13 +105,32 @@ export async function sendAll(
   if (failure !== undefined) throw failure;
 }
 
+/**
+ * How large a body may be: large enough for a chunk where bodies are answered soon, small where the connection is slow, so
+ * that there is progress to show. Larger groups are divided.
+ */
+class BodySize {
+  bytesMax = bodyBytesFirst;
+  /** Less than was too large for the server, for a proxy, or for the connection. */
+  #ceiling = Number.POSITIVE_INFINITY;
+
+  noteTooLarge(bytes: number): void {
+    this.#ceiling = Math.min(this.#ceiling, bytes / 2);
+    this.bytesMax = Math.min(this.bytesMax, this.#ceiling);
+  }
+
+  noteAnswered(bytes: number, ms: number): void {
+    if (ms > slowBodyMs) this.bytesMax = (bytes * slowBodyMs) / ms;
+    else if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * 2);
+  }
+}
+
 /** The answer to a body; `duplicates` where it was sent in pieces. */
 type BodyAnswer = IntakeResult & { duplicates?: number };
 
 /** Makes the delivery over HTTP, of groups of one batch where the server does not take pieces. */
 export function makeServerDelivery(options: SenderOptions): (group: readonly Batch[]) => Promise<Delivered> {
-  /** Larger groups are divided: such a one was too large for the server, for a proxy, or for a slow connection. */
-  let bytesMax = Number.POSITIVE_INFINITY;
+  const size = new BodySize();
   const deliverHalves = async (group: readonly Batch[]): Promise<Delivered> => {
     const middle = group.length >> 1;
     const first = await deliver(group.slice(0, middle));
@@ -115,12 +138,14 @@ export function makeServerDelivery(options: SenderOptions): (group: readonly Bat
   };
   const deliver = async (group: readonly Batch[]): Promise<Delivered> => {
     const bytes = group.reduce((sum, batch) => sum + batch.bytes.length, 0);
-    if (bytes > bytesMax && group.length > 1) return deliverHalves(group);
+    if (bytes > size.bytesMax && group.length > 1) return deliverHalves(group);
+    const startMs = performance.now();
     const answer = await sendUntilAnswered(group, options);
     if (tooLargeStatuses.has(answer.status)) {
-      bytesMax = Math.min(bytesMax, bytes / 2);
+      size.noteTooLarge(bytes);
       return deliverHalves(group);
     }
+    size.noteAnswered(bytes, performance.now() - startMs);
     const { accepted, refused, dropped = 0, errors, ...taken } = JSON.parse(answer.text) as BodyAnswer;
     const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
     const refusals = errors.map(({ line, reason }) => ({ line: lineOf(group, line), reason }));

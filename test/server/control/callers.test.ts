@@ -61,9 +61,10 @@ const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   [readers, "GET", "/api/v1/query/tail"],
   [readers, "GET", "/api/v1/query/export"],
   [readers, "GET", "/api/v1/traces/{traceId}"],
-  ...["logs", "spans", "metrics", "profiles", "kubernetes_resources"].map(
-    (kind) => [senders, "POST", `/api/v1/ingest/${kind}`] as const,
-  ),
+  ...["logs", "spans", "metrics", "profiles", "kubernetes_resources"].flatMap((kind) => [
+    [senders, "POST", `/api/v1/ingest/${kind}`] as const,
+    [senders, "GET", `/api/v1/ingest/${kind}/limits`] as const,
+  ]),
   ...["/v1/logs", "/v1/traces", "/v1/metrics", "/api/v1/write", "/loki/api/v1/push", "/_bulk"].map(
     (path) => [senders, "POST", path] as const,
   ),
