@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import { sumBytes } from "../ingest/decode-task.ts";
 import type { LogFieldNames } from "../ingest/loggers/field-names.ts";
 import type { DirectLoad } from "../ingest/pieces/direct-load.ts";
 import type { GroupSize } from "../ingest/pieces/group-size.ts";
@@ -12,7 +13,7 @@ import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
-import type { Delivered, DeliverGroup, Tally } from "./client/sender.ts";
+import type { DeliverGroup, Tally } from "./client/sender.ts";
 import { createTally, keyOf, makeServerDelivery, publicSecret, secretOf, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { memoryFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
@@ -199,10 +200,9 @@ function deliverOverHttp(
   const path = `/api/v1/ingest/${signal}${query}`;
   const keys = { scope: `${scope}${query}`, secret: secretOf(client.token) };
   const deliver = makeServerDelivery({ ...keys, client, signal: stop, path, takesPieces, onProblem });
-  return async (group) => {
-    const delivered = await deliver(group);
+  return async function* (group) {
+    yield* deliver(group);
     for (const { bytes } of group) bodies.giveBack(bytes);
-    return delivered;
   };
 }
 
@@ -212,14 +212,15 @@ function deliverIntoFolder(
   { scope, stop }: FileRun,
 ): DeliverGroup {
   const keys = { scope: `${scope}${queryOf(names)} ${signal}`, secret: publicSecret };
-  return async (group, onRead): Promise<Delivered> => {
+  return async function* (group, onRead) {
     stop.throwIfAborted();
+    const bytes = sumBytes(group);
     const pieces = group.map((batch) => ({ ...batch, key: keyOf(batch, keys) }));
     const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, {
       fieldNames: names,
       onRead,
     });
-    return { ...counts, dropped: 0, refusals: errors };
+    yield { ...counts, refusals: errors, bytes };
   };
 }
 

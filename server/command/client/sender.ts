@@ -2,7 +2,7 @@
 
 import { createCipheriv, createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RefusedLine } from "../../ingest/decode-task.ts";
+import { type RefusedLine, sumBytes } from "../../ingest/decode-task.ts";
 import type { IntakeResult } from "../../ingest/intake.ts";
 import { piecesHeader } from "../../ingest/pieces/group-size.ts";
 import type { Batch } from "./batches.ts";
@@ -34,14 +34,12 @@ export interface SenderOptions extends KeyScope {
   onProblem: (problem: string) => void;
 }
 
-/** What became of a group of batches. Refused lines are numbered as in the input. */
-export type Delivered = Omit<Tally, "bytes">;
-
 /**
- * Resolves once the rows are stored or refused. Calls `onRead` as soon as the bytes of the group are not needed any more, if
- * that is earlier. Throws an Error of one sentence where that is impossible.
+ * Yields what became of a group of batches, or of parts of it, once its rows are stored or refused. Refused lines are
+ * numbered as in the input. Calls `onRead` as soon as the bytes of the group are not needed any more, if that is before the
+ * end. Throws an Error of one sentence where that is impossible.
  */
-export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Promise<Delivered>;
+export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => AsyncGenerator<Tally>;
 
 const triesMax = 12;
 /** The first bodies are small, so that a person soon sees how fast it goes. */
@@ -77,7 +75,7 @@ export async function sendAll(
     const read = Promise.withResolvers<void>();
     const isRead = read.promise.finally(() => unread.delete(isRead));
     unread.add(isRead);
-    const sent = sendOne(group, tally, (batches) => deliver(batches, read.resolve))
+    const sent = addUp(tally, deliver(group, read.resolve))
       .catch((error: unknown) => {
         failure ??= error;
       })
@@ -129,28 +127,34 @@ class BodySize {
 type BodyAnswer = IntakeResult & { duplicates?: number };
 
 /** Makes the delivery over HTTP, of groups of one batch where the server does not take pieces. */
-export function makeServerDelivery(options: SenderOptions): (group: readonly Batch[]) => Promise<Delivered> {
+export function makeServerDelivery(
+  options: SenderOptions,
+): (group: readonly Batch[]) => AsyncGenerator<Tally> {
   const size = new BodySize();
-  const deliverHalves = async (group: readonly Batch[]): Promise<Delivered> => {
+  async function* deliverHalves(group: readonly Batch[]): AsyncGenerator<Tally> {
     const middle = group.length >> 1;
-    const first = await deliver(group.slice(0, middle));
-    return addUp(first, await deliver(group.slice(middle)));
-  };
-  const deliver = async (group: readonly Batch[]): Promise<Delivered> => {
-    const bytes = group.reduce((sum, batch) => sum + batch.bytes.length, 0);
-    if (bytes > size.bytesMax && group.length > 1) return deliverHalves(group);
+    yield* deliver(group.slice(0, middle));
+    yield* deliver(group.slice(middle));
+  }
+  async function* deliver(group: readonly Batch[]): AsyncGenerator<Tally> {
+    const bytes = sumBytes(group);
+    if (bytes > size.bytesMax && group.length > 1) {
+      yield* deliverHalves(group);
+      return;
+    }
     const startMs = performance.now();
     const answer = await sendUntilAnswered(group, options);
     if (tooLargeStatuses.has(answer.status)) {
       size.noteTooLarge(bytes);
-      return deliverHalves(group);
+      yield* deliverHalves(group);
+      return;
     }
     size.noteAnswered(bytes, performance.now() - startMs);
     const { accepted, refused, dropped = 0, errors, ...taken } = JSON.parse(answer.text) as BodyAnswer;
     const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
     const refusals = errors.map(({ line, reason }) => ({ line: lineOf(group, line), reason }));
-    return { accepted: accepted - duplicates, duplicates, refused, dropped, refusals };
-  };
+    yield { accepted: accepted - duplicates, duplicates, refused, dropped, refusals, bytes };
+  }
   return deliver;
 }
 
@@ -165,32 +169,20 @@ function lineOf(group: readonly Batch[], line: number): number {
   return last.firstLine - 1 + last.lines + line - before;
 }
 
-function addUp(a: Delivered, b: Delivered): Delivered {
-  return {
-    accepted: a.accepted + b.accepted,
-    duplicates: a.duplicates + b.duplicates,
-    refused: a.refused + b.refused,
-    dropped: a.dropped + b.dropped,
-    refusals: [...a.refusals, ...b.refusals],
-  };
-}
-
-async function sendOne(
-  group: readonly Batch[],
-  tally: Tally,
-  deliver: (group: readonly Batch[]) => Promise<Delivered>,
-): Promise<void> {
-  const { accepted, duplicates, refused, dropped, refusals } = await deliver(group);
-  tally.accepted += accepted;
-  tally.duplicates += duplicates;
-  tally.refused += refused;
-  tally.dropped += dropped;
-  // Groups may be answered out of order, so the first refusals of each are kept; the summary sorts and cuts the list.
-  tally.refusals.push(...refusals.slice(0, refusalsListedMax));
-  if (tally.refusals.length > 100 * refusalsListedMax) {
-    tally.refusals.sort((a, b) => a.line - b.line).length = refusalsListedMax;
+/** Adds what became of batches to the tally of their input. */
+async function addUp(tally: Tally, delivered: AsyncGenerator<Tally>): Promise<void> {
+  for await (const { accepted, duplicates, refused, dropped, refusals, bytes } of delivered) {
+    tally.accepted += accepted;
+    tally.duplicates += duplicates;
+    tally.refused += refused;
+    tally.dropped += dropped;
+    // Groups may be answered out of order, so the first refusals of each are kept; the summary sorts and cuts the list.
+    tally.refusals.push(...refusals.slice(0, refusalsListedMax));
+    if (tally.refusals.length > 100 * refusalsListedMax) {
+      tally.refusals.sort((a, b) => a.line - b.line).length = refusalsListedMax;
+    }
+    tally.bytes += bytes;
   }
-  for (const { bytes } of group) tally.bytes += bytes.length;
 }
 
 /** Retries until an answer says which rows were accepted and which refused, or that the group is too large. */

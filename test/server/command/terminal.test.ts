@@ -73,13 +73,13 @@ describe.runIf(hasScript)("on a terminal", () => {
 
   test("svc ingest shows a bar with rows/s, MB/s and the time left, which is gone at the end", async () => {
     const file = join(server.dir, "rows.jsonl");
-    const rows = Array.from({ length: 200_000 }, (_, i) => ({
+    const rows = Array.from({ length: 300_000 }, (_, i) => ({
       timestamp: start + i,
       message: `${i} ${"x".repeat(300)}`,
     }));
     writeFileSync(file, lines(rows));
     const out = await run(`ingest ${file}`);
     expect(out).toMatch(/\r\[[#-]{12}\] \d+ %, [\d,]+ rows, [\d,]+ rows\/s, [\d.]+ MB\/s, \d+ s left/);
-    expect(out).toContain(`\r\u001b[K${file}: 200,000 rows taken, 0 refused`);
+    expect(out).toContain(`\r\u001b[K${file}: 300,000 rows taken, 0 refused`);
   });
 });
