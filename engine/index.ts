@@ -112,6 +112,7 @@ export type {
   StoreOptions,
 } from "./store-options.ts";
 export { templateIdOf, templateTextOf } from "./template/template-id.ts";
+export { SharedGarbage } from "./threads/shared-garbage.ts";
 export { findOwnThread, ThreadClock } from "./threads/thread-clock.ts";
 export { Turns } from "./threads/turns.ts";
 export { lowerBound } from "./vector/binary-search.ts";

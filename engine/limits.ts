@@ -142,10 +142,10 @@ export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 /** Chunks with fewer rows than this share of a full chunk are small: `mergeChunksMin` of them are merged. */
 export const mergeShare = 1 / 4;
 /**
- * Chunks of so many stored bytes are not small, however few rows they have. Where chunks are smaller, so is this. Full chunks
- * of usual logs have four times as many bytes. Events of 2 KB have so many after some 12,000 rows, and a few of their chunks
- * together have more messages than one chunk may have: merging them takes as much CPU time as loading them, and saves
- * nothing.
+ * A chunk of at least this many stored bytes is not small, however few rows it has. A full chunk of usual logs has four
+ * times as many. Events of 2 KB reach this size with 12,000 rows. Few of their chunks could be merged, since the bytes of
+ * messages in a chunk are limited, too; merging them took as much CPU time as loading them, and more disk. With caps below
+ * the largest ones this limit is smaller in proportion.
  */
 export const smallChunkBytes = 2 * MiB;
 /** Small chunks of a partition that start a merge. */
@@ -159,8 +159,8 @@ export const mergeGrowthMin = 4;
 /** Small chunks of a partition from which on they are merged all the same, as each costs every query of the day. */
 export const smallChunksMax = 16;
 /**
- * Chunks that are merged at once, and their stored bytes, twice those of a full chunk of usual logs (less where chunks are
- * smaller): they bound the memory.
+ * The most chunks that are merged at once, and the most stored bytes of them together, which bound the memory of a merge. A
+ * full chunk of usual logs has half of these bytes. With caps below the largest ones the limit is smaller in proportion.
  */
 export const mergedChunksMax = 32;
 export const mergedBytesMax = 16 * MiB;

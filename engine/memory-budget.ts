@@ -43,7 +43,10 @@ const fullChunkRowsMin = 16_384;
 const decoderBytes = 36 * MiB;
 /** While a body is decoded it takes up to so many times its unpacked size. */
 const decodedBodyFactor = 3;
-/** While a thread makes a chunk of lines it takes up to so many times their size. Measured: 5; 7 where messages are long. */
+/**
+ * Memory of a decoding thread that makes a chunk of JSON lines, as a multiple of the lines' size. Measured: 5; 7 where
+ * messages are long.
+ */
 const loadedBytesFactor = 7;
 /** Heap that holds the objects of the largest body, of any format that is parsed as a whole. */
 const decodeHeapBytesMax = 2 * GiB;

@@ -30,8 +30,10 @@ export class StoreThreads {
         }),
     );
     const sharedGarbageBytes = memory.unsealedBytesStop;
-    this.maintenance = new WorkerThread({ concurrent: false, columnCacheBytes: 0, sharedGarbageBytes });
-    this.encoders = new EncoderThreads(this.maintenance, { helpersMax, caps, sharedGarbageBytes });
+    const openThread = () =>
+      new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0, sharedGarbageBytes });
+    this.maintenance = openThread();
+    this.encoders = new EncoderThreads(this.maintenance, { helpersMax, caps, openThread });
   }
 
   async close(): Promise<void> {

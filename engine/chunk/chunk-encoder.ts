@@ -204,7 +204,7 @@ function encodeChunk(sorted: SortedRows, from: number, to: number, options: Enco
   return chunk;
 }
 
-/** Bytes of a value's count in a header, and of what is around both. */
+/** Bytes that a listed value takes in a header besides its text: its count, quotes and brackets of JSON. An estimate. */
 const listedCountBytes = 10;
 
 /** The columns whose values the header of a chunk may list: those of the shortest lists, up to `headerListsBytesMax`. */

@@ -28,6 +28,11 @@ export interface PartBytes {
   arrivalBase: number;
 }
 
+/** Bytes of parts together. */
+export function sumPartBytes(parts: readonly Pick<PartBytes, "bytes">[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+}
+
 export type SealedChunkRef = Extract<ChunkRef, { kind: "sealed" }>;
 
 /** Identifies a chunk's content within its partition: chunk numbers are used again after a partition was removed. */

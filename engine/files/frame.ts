@@ -167,8 +167,8 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
 }
 
 /**
- * The length in a frame's header may be wrong, so no larger buffer is allocated on its word. The messages of a chunk have
- * room: what does not fit is decompressed in pieces, which are then copied together.
+ * The largest buffer that is allocated for the length in a frame's header, which may be wrong. The messages of a full chunk
+ * fit. A longer payload is decompressed into several buffers and copied together.
  */
 const outputBytesAtOnce = 80 * 1024 * 1024;
 

@@ -2,6 +2,7 @@
 
 import { type ChunkCaps, fullChunkCaps } from "../chunk/chunk-caps.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
+import { sumPartBytes } from "../chunk/chunk-ref.ts";
 import {
   mergeChunksMin,
   mergedBytesMax,
@@ -76,7 +77,7 @@ export function isLastChunkDeferred(
     .slice(0, -1)
     .every((group) => group.every(({ arrivalMax }) => arrivalMax < arrivalMin));
   const rows = last.reduce((sum, part) => sum + part.rows, 0);
-  const bytes = last.reduce((sum, part) => sum + part.bytes.length, 0);
+  const bytes = sumPartBytes(last);
   return isLatest && rows < fullChunkRows(signal, caps) / 2 && bytes < caps.messageBytesMax / 2;
 }
 

@@ -8,30 +8,27 @@ import type { PartBytes } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { isPackedPart } from "../chunk/part.ts";
 import type { Signal } from "../model/signal.ts";
-import { WorkerThread } from "../threads/worker-thread.ts";
+import type { WorkerThread } from "../threads/worker-thread.ts";
 import type { ChunkToSeal, MaintenanceTask } from "./maintenance-task.ts";
+
+interface EncoderOptions {
+  /** Threads beside the maintenance thread. */
+  helpersMax: number;
+  /** How large chunks become. */
+  caps: ChunkCaps;
+  openThread: () => WorkerThread<MaintenanceTask>;
+}
 
 export class EncoderThreads {
   readonly #maintenanceThread: WorkerThread<MaintenanceTask>;
   /** Started when first needed. */
   readonly #helpers: WorkerThread<MaintenanceTask>[] = [];
 
-  readonly #helpersMax: number;
-  readonly #caps: ChunkCaps;
-  readonly #sharedGarbageBytes: number;
+  readonly #options: EncoderOptions;
 
-  /**
-   * `helpersMax`: threads beside the maintenance thread. `caps`: how large chunks become. `sharedGarbageBytes`: see
-   * `ThreadOptions`.
-   */
-  constructor(
-    maintenanceThread: WorkerThread<MaintenanceTask>,
-    options: { helpersMax: number; caps: ChunkCaps; sharedGarbageBytes: number },
-  ) {
+  constructor(maintenanceThread: WorkerThread<MaintenanceTask>, options: EncoderOptions) {
     this.#maintenanceThread = maintenanceThread;
-    this.#helpersMax = options.helpersMax;
-    this.#caps = options.caps;
-    this.#sharedGarbageBytes = options.sharedGarbageBytes;
+    this.#options = options;
   }
 
   /**
@@ -48,7 +45,7 @@ export class EncoderThreads {
         kind: "encode-parts",
         signal,
         parts,
-        caps: this.#caps,
+        caps: this.#options.caps,
       });
     });
     // Waits for all of them, so that no thread is still encoding when the first failure is thrown.
@@ -62,11 +59,9 @@ export class EncoderThreads {
 
   /** Starts helper threads as needed; returns at most `threadsMax` threads. */
   #startThreads(threadsMax: number): WorkerThread<MaintenanceTask>[] {
-    const helpers = Math.min(Math.max(0, threadsMax - 1), this.#helpersMax);
-    while (this.#helpers.length < helpers) {
-      const sharedGarbageBytes = this.#sharedGarbageBytes;
-      this.#helpers.push(new WorkerThread({ concurrent: false, columnCacheBytes: 0, sharedGarbageBytes }));
-    }
+    const { helpersMax, openThread } = this.#options;
+    const helpers = Math.min(Math.max(0, threadsMax - 1), helpersMax);
+    while (this.#helpers.length < helpers) this.#helpers.push(openThread());
     return [this.#maintenanceThread, ...this.#helpers.slice(0, helpers)];
   }
 }

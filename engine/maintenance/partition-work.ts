@@ -3,7 +3,7 @@
  * the catalog are on the store's thread; the maintenance thread carries the work out.
  */
 import type { ChunkCaps } from "../chunk/chunk-caps.ts";
-import type { DamagedChunk } from "../chunk/chunk-ref.ts";
+import { type DamagedChunk, sumPartBytes } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { mergeChunksMin } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
@@ -240,7 +240,7 @@ export class PartitionWork {
     added: readonly MemtablePart[],
   ): void {
     this.#options.catalog.replaceParts(partition, removed, added);
-    this.#garbage.add(removed.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
+    this.#garbage.add(sumPartBytes(removed));
   }
 
   /** Takes over a manifest that the maintenance thread has written. `reason`: why it names new chunks. */

@@ -8,7 +8,7 @@ import {
   readFilePrefix,
   readWholeRecords,
 } from "../backup/backup-reader.ts";
-import type { PartBytes } from "../chunk/chunk-ref.ts";
+import { sumPartBytes } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
@@ -62,16 +62,12 @@ function partBytes(task: WorkerTask): number {
   switch (task.kind) {
     case "compact-parts":
     case "encode-parts":
-      return sumBytes(task.parts);
+      return sumPartBytes(task.parts);
     case "seal":
-      return sumBytes(task.chunks.filter((chunk) => "bytes" in chunk));
+      return sumPartBytes(task.chunks.filter((chunk) => "bytes" in chunk));
     default:
       return 0;
   }
-}
-
-function sumBytes(parts: readonly PartBytes[]): number {
-  return parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
 function toErrorAnswer(error: unknown): WorkerAnswer<never> {

@@ -93,18 +93,8 @@ export const ingest: Command<typeof flags> = {
       const client = await openClient(settings);
       // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
-      const size = await askGroupSize(client, signal);
-      const takesPieces = size !== undefined;
-      const bodies = new SharedBodies();
-      const deliver: MakeDelivery = (run) =>
-        deliverOverHttp({ client, takesPieces, bodies }, { signal, names }, run);
-      return ingestFiles(
-        // One body is on its way while the others are read.
-        { deliver, size: size ?? singleBatches, inFlightMax: (size ?? singleBatches).atATime + 1 },
-        { signal, names, takeMemory: (bytes: number) => bodies.take(bytes) },
-        files,
-        stop.signal,
-      );
+      const delivery = await makeHttpDelivery(client, { signal, names });
+      return ingestFiles(delivery, { signal, names }, files, stop.signal);
     }
     restartWithLessMemory("load", settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/pieces/direct-load.ts");
@@ -113,13 +103,10 @@ export const ingest: Command<typeof flags> = {
     });
     try {
       const deliver: MakeDelivery = (run) => deliverIntoFolder(load, { signal, names }, run);
+      const takeMemory = (bytes: number) => load.takeMemory(bytes);
       const size = load.groupSizeOf(signalOfPath[signal]);
-      return await ingestFiles(
-        { deliver, size, inFlightMax: size.atATime },
-        { signal, names, takeMemory: (bytes: number) => load.takeMemory(bytes) },
-        files,
-        stop.signal,
-      );
+      const delivery = { deliver, takeMemory, size, inFlightMax: size.atATime };
+      return await ingestFiles(delivery, { signal, names }, files, stop.signal);
     } finally {
       await load.close();
     }
@@ -134,11 +121,9 @@ interface FileRun {
   onProblem: (problem: string) => void;
 }
 
-/** What the files hold, and where it is read to. */
+/** What the files hold. */
 interface FileContent {
   signal: SignalName;
-  /** See `BatchOptions`. */
-  takeMemory: (bytes: number) => Uint8Array;
   /** Fields that the user named; undefined where the known names are looked for. */
   names: LogFieldNames | undefined;
 }
@@ -163,10 +148,26 @@ type MakeDelivery = (run: FileRun) => DeliverGroup;
 /** How batches go to where they are stored. */
 interface Delivery {
   deliver: MakeDelivery;
+  /** See `BatchOptions`. */
+  takeMemory: (bytes: number) => Uint8Array;
   /** How batches are grouped for it. */
   size: GroupSize;
   /** Groups that are delivered at a time. */
   inFlightMax: number;
+}
+
+async function makeHttpDelivery(client: Client, content: FileContent): Promise<Delivery> {
+  const pieces = await askGroupSize(client, content.signal);
+  const size = pieces ?? singleBatches;
+  const bodies = new SharedBodies();
+  const receiver = { client, takesPieces: pieces !== undefined, bodies };
+  return {
+    deliver: (run) => deliverOverHttp(receiver, content, run),
+    takeMemory: (bytes) => bodies.take(bytes),
+    size,
+    // One body is on its way while the others are read.
+    inFlightMax: size.atATime + 1,
+  };
 }
 
 /** How much the server takes in one body of pieces; undefined where it does not know of pieces. */
@@ -193,7 +194,7 @@ interface Receiver {
 
 function deliverOverHttp(
   { client, takesPieces, bodies }: Receiver,
-  { signal, names }: Omit<FileContent, "takeMemory">,
+  { signal, names }: FileContent,
   { scope, stop, onProblem }: FileRun,
 ): DeliverGroup {
   const query = queryOf(names);
@@ -208,7 +209,7 @@ function deliverOverHttp(
 
 function deliverIntoFolder(
   load: DirectLoad,
-  { signal, names }: Omit<FileContent, "takeMemory">,
+  { signal, names }: FileContent,
   { scope, stop }: FileRun,
 ): DeliverGroup {
   const keys = { scope: `${scope}${queryOf(names)} ${signal}`, secret: publicSecret };
@@ -240,8 +241,8 @@ async function ingestFiles(
 }
 
 async function ingestFile(
-  { deliver, size, inFlightMax }: Delivery,
-  { signal, names, takeMemory }: FileContent,
+  { deliver, takeMemory, size, inFlightMax }: Delivery,
+  { signal, names }: FileContent,
   input: InputFile,
   stop: AbortSignal,
 ): Promise<Tally> {

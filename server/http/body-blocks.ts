@@ -53,7 +53,7 @@ export class BodyBlocks {
     } else this.#fill(block, chunk);
   }
 
-  /** Copies a chunk into what is free in a block, or returns false. */
+  /** Copies a chunk to the free end of a block. Returns false, and copies nothing, where it does not fit. */
   #fill(block: Uint8Array, chunk: ArrayBufferLike): boolean {
     if (block.length - this.#filled < chunk.byteLength) return false;
     block.set(new Uint8Array(chunk), this.#filled);

@@ -1,6 +1,7 @@
 /** Cuts a stream of bytes into batches of whole lines. */
 
 import { type GroupSize, piecesMax } from "../../ingest/pieces/group-size.ts";
+import { countNewlines } from "../../text/newlines.ts";
 import type { Chunks } from "./input.ts";
 
 export interface Batch {
@@ -154,12 +155,6 @@ function setPending(cutter: Cutter, from: number, bytes: number): void {
 
 function toBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
-}
-
-function countNewlines(bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count++;
-  return count;
 }
 
 export interface GroupOptions {

@@ -9,6 +9,7 @@ import {
   Failure,
   type MemoryBudget,
   openStore,
+  SharedGarbage,
   type Signal,
   type Store,
   type StoreEvent,
@@ -52,10 +53,10 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
-/** Garbage is collected after so many bytes, as a share of what the process may take (a divisor): it takes some 10 ms. */
+/** V8 looks for unused memory after so many bytes of lines, as a share of what the process may take (a divisor). */
 const collectShare = 8;
 
-/** Lets calls go on while they have at most so many bytes together; a single call may have more. */
+/** A semaphore that counts bytes: a call waits while it and those that run would exceed a limit. One alone may exceed it. */
 class BytesAtATime {
   readonly #bytesMax: number;
   #bytes = 0;
@@ -133,13 +134,14 @@ class FolderLoad implements DirectLoad {
   readonly #memory: MemoryBudget;
   readonly #bodies = new SharedBodies();
   readonly #decoded: BytesAtATime;
-  /** Bytes that were taken since garbage was last collected. */
-  #bytesTaken = 0;
+  /** Counts lines in place of the parts that they become, which are sealed soon. */
+  readonly #garbage: SharedGarbage;
 
   constructor(store: Store, intake: Intake, memory: MemoryBudget) {
     this.#store = store;
     this.#intake = intake;
     this.#memory = memory;
+    this.#garbage = new SharedGarbage(memory.bytes / collectShare);
     this.#pieces = new PieceIntake(store, { take: (body) => this.#takeBody(body) });
     // The decoding threads take from one sender half of what they may have waiting.
     this.#decoded = new BytesAtATime((memory.requestBytes + memory.socketBytes) / 2);
@@ -168,24 +170,13 @@ class FolderLoad implements DirectLoad {
       return await this.#pieces.take({ ...unstamped, signal, fieldNames }, pieces, giveBack);
     } finally {
       giveBack();
-      this.#collectGarbage(sumBytes(pieces));
+      this.#garbage.add(sumBytes(pieces));
     }
   }
 
   async close(): Promise<void> {
     await this.#intake.close();
     await this.#store.close();
-  }
-
-  /**
-   * Collects garbage, which frees the memory of parts that are sealed. V8 by itself would do so late, since it does not
-   * count shared memory.
-   */
-  #collectGarbage(bytesTaken: number): void {
-    this.#bytesTaken += bytesTaken;
-    if (this.#bytesTaken < this.#memory.bytes / collectShare) return;
-    this.#bytesTaken = 0;
-    globalThis.gc?.();
   }
 
   async #takeBody(body: IntakeBody): Promise<IntakeResult> {

@@ -1,6 +1,7 @@
 /** The header `Idempotency-Keys`, which divides a body into pieces: "BYTES KEY, BYTES KEY". */
 
 import * as z from "zod";
+import { countNewlines } from "../../text/newlines.ts";
 import { describeValue } from "../../text/quote.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import { idempotencyKeyLengthMax } from "../limits.ts";
@@ -44,11 +45,9 @@ export function readPieces(header: string, body: Uint8Array): InputPiece[] {
 const newline = 0x0a;
 
 /** Lines of a piece; the last of a body may end without a newline. */
-function countLines({ buffer, byteOffset, byteLength }: Uint8Array): number {
-  const bytes = Buffer.from(buffer, byteOffset, byteLength);
-  let count = 0;
-  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count++;
-  return byteLength > 0 && bytes[byteLength - 1] !== newline ? count + 1 : count;
+function countLines(bytes: Uint8Array): number {
+  const isUnfinished = bytes.length > 0 && bytes.at(-1) !== newline;
+  return countNewlines(bytes) + (isUnfinished ? 1 : 0);
 }
 
 function wrong(problem: string): Refusal {

@@ -1,6 +1,6 @@
 /**
- * Takes the pieces of an input: whole lines with an idempotency key each. Pieces that are new become one batch, and so a
- * chunk where they have enough rows; those that were taken before add nothing.
+ * Stores the pieces of an input. A piece is a range of whole lines with an idempotency key of its own. New pieces are stored
+ * together, as one batch; where it has enough rows, it is a chunk at once. Pieces that were stored before add nothing.
  */
 
 import { hashKey, type Store } from "../../../engine/index.ts";

@@ -1,5 +1,6 @@
-/** Shared memory for bodies, used again and again: new memory would be zeroed by the system first. */
+/** Pools of shared buffers for the bytes of bodies. Allocating a buffer for each would cost time: the system zeroes it. */
 
+/** The pool of one sender or load, which gives each buffer back once. */
 export class SharedBodies {
   readonly #free: SharedArrayBuffer[] = [];
 
@@ -15,10 +16,13 @@ export class SharedBodies {
   }
 }
 
-/** Free memory of a server is kept for so long. */
+/** Buffers that nobody has asked for during this time are dropped. */
 const keptMs = 5_000;
 
-/** The same for a server, within bounds: V8 does not count shared memory, and a request that is refused loses its body. */
+/**
+ * The pool of a server. Its size is bounded, because V8 does not count shared memory. A buffer that is never given back, as
+ * that of a refused request, leaves the pool when it is collected.
+ */
 export class BoundedBodies {
   readonly #bytesMax: number;
   /** Bytes in use or free. */

@@ -47,15 +47,17 @@ function addNgram(filter: usize, ngram: u32): void {
 
 /** Adds the n-grams of a text. */
 export function addNgrams(filter: usize, from: usize, to: usize): void {
-  if (load<u32>(filter, lettersOffset) == 3) addTrigrams(filter, from, to);
-  else addFourgrams(filter, from, to);
+  // The numbers of letters are constants, so that the compiler makes a loop for each.
+  if (load<u32>(filter, lettersOffset) == 3) addNgramsOf(filter, from, to, 3);
+  else addNgramsOf(filter, from, to, 4);
 }
 
 /**
- * The last letters are kept as five bits each, so that a letter costs little before the next one can be read: the number
- * of an n-gram takes multiplications, which no other letter waits for.
+ * The last letters are kept as five bits each, which takes a shift for each letter. Only the number of a whole n-gram takes
+ * multiplications, and the next letter does not wait for their result.
  */
-function addTrigrams(filter: usize, from: usize, to: usize): void {
+@inline
+function addNgramsOf(filter: usize, from: usize, to: usize, n: u32): void {
   let length: u32 = 0;
   let last: u32 = 0;
   for (let at = from; at < to; at++) {
@@ -65,21 +67,7 @@ function addTrigrams(filter: usize, from: usize, to: usize): void {
       continue;
     }
     last = (last << 5) | letter;
-    if (++length >= 3) addNgram(filter, trigramOf(last));
-  }
-}
-
-function addFourgrams(filter: usize, from: usize, to: usize): void {
-  let length: u32 = 0;
-  let last: u32 = 0;
-  for (let at = from; at < to; at++) {
-    const letter = (<u32>load<u8>(at) | 0x20) - 0x61;
-    if (letter >= letters) {
-      length = 0;
-      continue;
-    }
-    last = (last << 5) | letter;
-    if (++length >= 4) addNgram(filter, trigramOf(last >> 5) * letters + letter);
+    if (++length >= n) addNgram(filter, n == 3 ? trigramOf(last) : trigramOf(last >> 5) * letters + letter);
   }
 }
 
