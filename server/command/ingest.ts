@@ -10,9 +10,10 @@ import { SharedBodies } from "../ingest/pieces/shared-bodies.ts";
 import { signalOfPath } from "../ingest/signal-path.ts";
 import { batchesOf, groupsOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
-import { ask, openClient } from "./client/client.ts";
+import { openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
+import { askUntilFinal } from "./client/retries.ts";
 import type { DeliverGroup, Tally } from "./client/sender.ts";
 import { createTally, keyOf, makeServerDelivery, publicSecret, secretOf, sendAll } from "./client/sender.ts";
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
@@ -89,13 +90,7 @@ export const ingest: Command<typeof flags> = {
     process.once("SIGINT", () => stop.abort(new Error("interrupted")));
     const { signal } = settings;
     const names = namesOf(settings);
-    if (!settings.direct) {
-      const client = await openClient(settings);
-      // A server that is not running is reported at once, not after minutes of retries.
-      await ask(client, { method: "GET", path: "/health" });
-      const delivery = await makeHttpDelivery(client, { signal, names });
-      return ingestFiles(delivery, { signal, names }, files, stop.signal);
-    }
+    if (!settings.direct) return sendToServer(settings, { signal, names }, files, stop.signal);
     restartWithLessMemory("load", settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/pieces/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
@@ -156,8 +151,26 @@ interface Delivery {
   inFlightMax: number;
 }
 
-async function makeHttpDelivery(client: Client, content: FileContent): Promise<Delivery> {
-  const pieces = await askGroupSize(client, content.signal);
+/** Ingests the files over HTTP; returns the exit code. */
+async function sendToServer(
+  settings: Settings<typeof flags>,
+  content: FileContent,
+  files: readonly string[],
+  stop: AbortSignal,
+): Promise<number> {
+  const client = await openClient(settings);
+  let delivery: Delivery;
+  try {
+    delivery = await makeHttpDelivery(client, content, stop);
+  } catch (error) {
+    if (stop.aborted) return interruptedExitCode;
+    throw error;
+  }
+  return ingestFiles(delivery, content, files, stop);
+}
+
+async function makeHttpDelivery(client: Client, content: FileContent, stop: AbortSignal): Promise<Delivery> {
+  const pieces = await askGroupSize(client, content.signal, stop);
   const size = pieces ?? singleBatches;
   const bodies = new SharedBodies();
   const receiver = { client, takesPieces: pieces !== undefined, bodies };
@@ -170,9 +183,23 @@ async function makeHttpDelivery(client: Client, content: FileContent): Promise<D
   };
 }
 
-/** How much the server takes in one body of pieces; undefined where it does not know of pieces. */
-async function askGroupSize(client: Client, signal: SignalName): Promise<GroupSize | undefined> {
-  const answer = await ask(client, { method: "GET", path: `/api/v1/ingest/${signal}/limits` });
+/**
+ * How much the server takes in one body of pieces; undefined where it does not know of pieces. A server that is not running
+ * is reported at once, not after minutes of retries.
+ */
+async function askGroupSize(
+  client: Client,
+  signal: SignalName,
+  stop: AbortSignal,
+): Promise<GroupSize | undefined> {
+  const request = { method: "GET", path: `/api/v1/ingest/${signal}/limits` } as const;
+  const answer = await askUntilFinal(client, request, {
+    signal: stop,
+    onProblem: (problem) => process.stderr.write(`${escapeLine(problem)}; trying again\n`),
+    // Without the right to read the limits, or on a server without them, a body is tried.
+    isFinal: ({ status }) => status === 200 || (status >= 400 && status < 500 && status !== 429),
+    mustRun: true,
+  });
   if (answer.status !== 200) return undefined;
   try {
     const { bytesMax, linesMax, atATime } = JSON.parse(answer.text) as GroupSize;

@@ -30,7 +30,15 @@ export interface Answer {
 }
 
 /** The server could not be reached: nothing listens there, or the connection broke. */
-export class ConnectionProblem extends Error {}
+export class ConnectionProblem extends Error {
+  /** Nothing listens there. */
+  readonly isRefused: boolean;
+
+  constructor(message: string, isRefused: boolean) {
+    super(message);
+    this.isRefused = isRefused;
+  }
+}
 
 /** Address of a server that is named neither by `--url` nor by a data folder. */
 const defaultUrl = "http://127.0.0.1:8080";
@@ -122,11 +130,11 @@ export function toAnswer(response: IncomingMessage, answer: string): Answer {
 }
 
 function toConnectionProblem(client: Client, error: NodeJS.ErrnoException): ConnectionProblem {
-  const problem =
-    error.code === "ECONNREFUSED"
-      ? `nothing listens on ${client.url}: start the server with \`svc serve\``
-      : `cannot talk to ${client.url}: ${error.message || error.code}`;
-  return new ConnectionProblem(problem);
+  const isRefused = error.code === "ECONNREFUSED";
+  const problem = isRefused
+    ? `nothing listens on ${client.url}: start the server with \`svc serve\``
+    : `cannot talk to ${client.url}: ${error.message || error.code}`;
+  return new ConnectionProblem(problem, isRefused);
 }
 
 /**

@@ -1,13 +1,12 @@
 /** Delivers batches, several at once. A server gets each batch again until it has accepted or refused the rows. */
 
 import { createCipheriv, createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type RefusedLine, sumBytes } from "../../ingest/decode-task.ts";
 import type { IntakeResult } from "../../ingest/intake.ts";
 import { piecesHeader } from "../../ingest/pieces/group-size.ts";
 import type { Batch } from "./batches.ts";
 import type { Answer, Client } from "./client.ts";
-import { ask, ConnectionProblem, problemOf, tokenHint } from "./client.ts";
+import { askUntilFinal } from "./retries.ts";
 
 /** The outcome of an input so far. */
 export interface Tally {
@@ -41,17 +40,13 @@ export interface SenderOptions extends KeyScope {
  */
 export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => AsyncGenerator<Tally>;
 
-const triesMax = 12;
 /** The first bodies are small, so that a person soon sees how fast it goes. */
 const bodyBytesFirst = 4 * 1024 * 1024;
 /** Bodies that take longer are followed by smaller ones. */
 const slowBodyMs = 4_000;
 const refusalsListedMax = 10;
-const waitMsMax = 15_000;
 /** Statuses after which less may succeed: the body is too large, or did not arrive in time. */
 const tooLargeStatuses = new Set([408, 413]);
-/** Statuses after which a retry may succeed. */
-const retryableStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 export function createTally(): Tally {
   return { accepted: 0, duplicates: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
@@ -186,54 +181,21 @@ async function addUp(tally: Tally, delivered: AsyncGenerator<Tally>): Promise<vo
 }
 
 /** Retries until an answer says which rows were accepted and which refused, or that the group is too large. */
-async function sendUntilAnswered(group: readonly Batch[], options: SenderOptions): Promise<Answer> {
+function sendUntilAnswered(group: readonly Batch[], options: SenderOptions): Promise<Answer> {
+  const { client, path, signal, onProblem } = options;
   const headers = { "Content-Type": "application/x-ndjson", ...keysOf(group, options) };
-  for (let tries = 1; ; tries++) {
-    const answer = await tryOnce(group, headers, options);
-    if (answer instanceof Error) {
-      if (tries >= triesMax || options.signal.aborted) throw answer;
-      options.onProblem(answer.message);
-    } else {
-      if (answer.status === 200 || (answer.status === 400 && isIngestAnswer(answer))) return answer;
-      if (tooLargeStatuses.has(answer.status) && group.length > 1) return answer;
-      const problem = `${problemOf(answer)}${tokenHint(options.client, answer)}`;
-      if (!retryableStatuses.has(answer.status) || tries >= triesMax) throw new Error(problem);
-      options.onProblem(problem);
-    }
-    await sleep(retryWaitMs(tries, answer), undefined, { signal: options.signal });
-  }
+  const body = group.map(({ bytes }) => bytes);
+  const isFinal = (answer: Answer) =>
+    answer.status === 200 ||
+    (answer.status === 400 && isIngestAnswer(answer)) ||
+    (tooLargeStatuses.has(answer.status) && group.length > 1);
+  return askUntilFinal(client, { method: "POST", path, headers, body }, { signal, onProblem, isFinal });
 }
 
 function keysOf(group: readonly Batch[], options: SenderOptions): Record<string, string> {
   if (!options.takesPieces) return { "Idempotency-Key": keyOf(group[0]!, options) };
   const pieces = group.map((batch) => `${batch.bytes.length} ${keyOf(batch, options)}`);
   return { [piecesHeader]: pieces.join(", ") };
-}
-
-async function tryOnce(
-  group: readonly Batch[],
-  headers: Record<string, string>,
-  { client, path, signal }: SenderOptions,
-) {
-  try {
-    return await ask(client, {
-      method: "POST",
-      path,
-      headers,
-      body: group.map(({ bytes }) => bytes),
-      signal,
-    });
-  } catch (error) {
-    if (error instanceof ConnectionProblem) return error;
-    throw error;
-  }
-}
-
-/** Exponential backoff from 250 ms, at least `Retry-After`, with jitter so that many clients do not retry at once. */
-function retryWaitMs(tries: number, answer: Answer | ConnectionProblem): number {
-  const retryAfterSeconds = answer instanceof Error ? null : answer.retryAfterSeconds;
-  const doubling = Math.min(waitMsMax, 250 * 2 ** (tries - 1));
-  return Math.max(doubling, (retryAfterSeconds ?? 0) * 1000) * (0.75 + Math.random() / 2);
 }
 
 /** True for a status 400 that names refused lines: all rows of the batch were refused. */

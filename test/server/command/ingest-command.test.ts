@@ -4,6 +4,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
@@ -247,6 +248,33 @@ describe("svc ingest", () => {
     expect(err).toContain("trying again");
     expect(await count()).toBe(20_000);
   }, 60_000);
+
+  test("a server that breaks the first connection and is not ready at the second is asked again", async () => {
+    let asked = 0;
+    const between = await standBefore(server, (request, response) => {
+      if (!request.url!.endsWith("/limits")) return undefined;
+      asked++;
+      if (asked === 1) return request.socket.destroy();
+      return asked === 2 ? response.writeHead(503).end('{"error":"not ready"}') : undefined;
+    });
+    const { code, out, err } = await ingestAt(between.url, write("early", lines(rows(5))));
+    between.close();
+    expect([code, out]).toEqual([0, expect.stringContaining("5 rows taken, 0 refused")]);
+    expect(err).toMatch(/^cannot talk to .*; trying again\nnot ready; trying again\n$/);
+    expect(asked).toBe(3);
+  });
+
+  test("Ctrl-C ends a command that waits for a server", async () => {
+    const silent = await standBefore(server, (request) =>
+      request.url!.endsWith("/limits") ? true : undefined,
+    );
+    const started = startSvc(["ingest", "--url", silent.url, write("waits", lines(rows(5)))], { cwd: dir });
+    await sleep(1_500);
+    started.child.kill("SIGINT");
+    const { code, err } = await started.ended;
+    silent.close();
+    expect([code, err]).toEqual([130, ""]);
+  });
 
   test("a server that does not know of pieces gets each batch by itself", async () => {
     const bodies: [bytes: number, key: string | undefined, pieces: unknown][] = [];
