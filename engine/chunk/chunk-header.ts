@@ -30,19 +30,14 @@ export type ColumnRole =
   | "clock"
   | "value";
 
-/** Describes one column of a chunk; stored as JSON in the chunk header. */
-export interface ColumnHeader {
+/** Describes one column of a chunk, without its values. */
+export interface ColumnOutline {
   role: ColumnRole;
   /** Attribute key, name of a group of variables, or first series of a `value` column; "" for the other roles. */
   key: string;
   encoding: EncodingName;
   /** Rows (series, for attributes of metrics) that have a value. */
   present: number;
-  /**
-   * Every distinct value with its count, where there are at most `headerValuesMax` of at most `headerValueBytesMax`
-   * bytes together.
-   */
-  values?: [string, number][];
   /** Least and greatest value, where every value is a decimal number. */
   min?: number;
   max?: number;
@@ -56,12 +51,28 @@ export interface ColumnHeader {
   storedBytes?: number;
 }
 
-/** Describes a chunk; stored as JSON. */
-export interface ChunkHeader extends ChunkExtent {
+/** A value of a column, and the rows (series, for attributes of metrics) that have it. */
+export type ListedValue = [value: string, count: number];
+
+/** Describes one column of a chunk; stored as JSON in the chunk header. */
+export interface ColumnHeader extends ColumnOutline {
+  /**
+   * Every distinct value, where there are at most `headerValuesMax` of at most `headerValueBytesMax` bytes together.
+   */
+  values?: ListedValue[];
+}
+
+/** Describes a chunk, without the values of its columns. */
+export interface ChunkOutline extends ChunkExtent {
   /** Added to all arrival numbers, those of the header included; absent: 0. */
   arrivalBase?: number;
   /** Number of series; chunks of metrics only. */
   series?: number;
+  columns: ColumnOutline[];
+}
+
+/** Describes a chunk; stored as JSON. */
+export interface ChunkHeader extends ChunkOutline {
   columns: ColumnHeader[];
 }
 
@@ -74,7 +85,9 @@ export interface EncodedChunk {
 
 /** A source of encoded columns: a part in memory, or a sealed chunk in a partition. */
 export interface ChunkSource {
-  readonly header: ChunkHeader;
+  readonly header: ChunkOutline;
+  /** The distinct values of a column, where the header lists them. */
+  listedValues(column: number): ListedValue[] | undefined;
   /** Added to every value of the arrival column. */
   readonly arrivalBase: number;
   /** Decompressed payload of a column, by its index in the header. Throws Failure "damage". */
@@ -90,10 +103,10 @@ export interface ChunkSource {
  * For each header, the index of the first column of each role and key. Cached: every query asks several times for every
  * chunk.
  */
-const columnIndexes = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
+const columnIndexes = new WeakMap<ChunkOutline, Map<ColumnRole, Map<string, number>>>();
 
 /** Index of the first column with this role and key; -1 where there is none. */
-export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): number {
+export function findColumn(header: ChunkOutline, role: ColumnRole, key = ""): number {
   let indexes = columnIndexes.get(header);
   if (indexes === undefined) {
     indexes = new Map();
@@ -115,7 +128,7 @@ export interface ListedKeys {
 }
 
 /** The attribute keys that a chunk header names. Keys of overflow attributes are not among them. */
-export function listAttributeKeys(header: ChunkHeader): ListedKeys {
+export function listAttributeKeys(header: ChunkOutline): ListedKeys {
   const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
   return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
 }

@@ -19,7 +19,13 @@ import {
 } from "../template/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
-import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk-header.ts";
+import {
+  type ChunkOutline,
+  type ChunkSource,
+  type ColumnRole,
+  findColumn,
+  type ListedValue,
+} from "./chunk-header.ts";
 
 /** A decoded value and the memory that it occupies. */
 interface CachedValue<T> {
@@ -69,8 +75,13 @@ export class ChunkView {
     return this.#chunk.day;
   }
 
-  get header(): ChunkHeader {
+  get header(): ChunkOutline {
     return this.#chunk.source.header;
+  }
+
+  /** The distinct values of a column, by its index in the header; undefined where the header does not list them. */
+  listedValues(column: number): ListedValue[] | undefined {
+    return this.#chunk.source.listedValues(column);
   }
 
   /** Number of values of an attribute column: rows, or the series of a chunk of metrics. */

@@ -10,11 +10,13 @@ import { completeFrame, FrameKind, isIntactFrame, readFrame, reopenFrame } from 
 import type { ChunkExtent } from "./chunk-entry.ts";
 import {
   type ChunkHeader,
+  type ChunkOutline,
   type ChunkSource,
-  type ColumnHeader,
+  type ColumnOutline,
   type EncodedChunk,
   parseHeader,
 } from "./chunk-header.ts";
+import { openHeader } from "./opened-header.ts";
 import { chunkKeyBytes, type PackedChunk } from "./packed-chunk.ts";
 
 const plainMagic = 0x49435653;
@@ -88,11 +90,12 @@ export function isPackedPart(bytes: Uint8Array): boolean {
 
 /** Opens a serialized part in place, without a copy. Throws Failure "damage" where the bytes are not a part. */
 export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
-  const { header, payload, filter } = locateColumns(bytes);
-  if (!isPackedPart(bytes)) return { header, arrivalBase, payload, filter };
+  const opened = openHeader(readPartJson(bytes));
+  const { payload, filter } = locateColumns(bytes, opened.header);
+  if (!isPackedPart(bytes)) return { ...opened, arrivalBase, payload, filter };
   const unpack = (frame: Uint8Array) => readFrame(frame, noKey, FrameKind.column, "batch: a column");
   return {
-    header,
+    ...opened,
     arrivalBase,
     payload: (i) => unpack(payload(i)),
     filter: (i) => {
@@ -104,7 +107,8 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
 
 /** The chunk of a packed part, in memory of its own. Throws as `openPart`. */
 export function readPackedChunk(bytes: Uint8Array, arrivalBase: number): PackedChunk {
-  const { header, payload, filter } = locateColumns(bytes);
+  const header = parseHeader(readPartJson(bytes));
+  const { payload, filter } = locateColumns(bytes, header);
   const copy = (frame: Uint8Array) => {
     // The frames get new checksums, so that the old ones are verified here.
     if (!isIntactFrame(frame)) throw new Failure("damage", "batch: the checksum of a column does not match");
@@ -131,19 +135,16 @@ export function readPartExtent(bytes: Uint8Array): ChunkExtent {
 /** Encoders write the columns last. What stands before them are numbers, so this is found in no text. */
 const beforeColumns = ',"columns":[';
 
-/** The header of a part, and its values as they are stored. */
+/** The values of a part as they are stored. */
 interface LocatedColumns {
-  header: ChunkHeader;
   payload(column: number): Uint8Array;
   filter(column: number): Uint8Array | undefined;
 }
 
-function locateColumns(bytes: Uint8Array): LocatedColumns {
-  const json = readPartJson(bytes);
-  const header = parseHeader(json);
+function locateColumns(bytes: Uint8Array, header: ChunkOutline): LocatedColumns {
   const lengthsOf = isPackedPart(bytes) ? packedLengths : plainLengths;
   const places: { payload: number; payloadBytes: number; filter: number; filterBytes: number }[] = [];
-  let at = 8 + align8(json.byteLength);
+  let at = 8 + align8(readPartJson(bytes).byteLength);
   for (const column of header.columns) {
     const [payloadBytes, filterBytes] = lengthsOf(column);
     const filter = at + align8(payloadBytes);
@@ -151,7 +152,6 @@ function locateColumns(bytes: Uint8Array): LocatedColumns {
     at = filter + align8(filterBytes);
   }
   return {
-    header,
     payload: (i) => sliceColumn(bytes, places[i]!.payload, places[i]!.payloadBytes),
     filter: (i) => {
       const { filter, filterBytes } = places[i]!;
@@ -160,14 +160,14 @@ function locateColumns(bytes: Uint8Array): LocatedColumns {
   };
 }
 
-function plainLengths({ payloadBytes, filterBytes }: ColumnHeader): [payload: number, filter: number] {
+function plainLengths({ payloadBytes, filterBytes }: ColumnOutline): [payload: number, filter: number] {
   return [payloadBytes, filterBytes];
 }
 
 function packedLengths({
   storedBytes = 0,
   filterStoredBytes = 0,
-}: ColumnHeader): [payload: number, filter: number] {
+}: ColumnOutline): [payload: number, filter: number] {
   return [storedBytes, filterStoredBytes];
 }
 

@@ -1,5 +1,5 @@
 /** Evaluates filters on a chunk's header and membership filters, before any column is read. */
-import type { ColumnHeader } from "../chunk/chunk-header.ts";
+import type { ColumnOutline, ListedValue } from "../chunk/chunk-header.ts";
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
@@ -82,7 +82,8 @@ function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
     if (findColumn(view.header, "rest") >= 0) return "some";
     return compileValueTest(filter)(undefined) ? "all" : "none";
   }
-  if (column.values !== undefined) return matchListedValues(filter, column, view.rows);
+  const listed = view.listedValues(index);
+  if (listed !== undefined) return matchListedValues(filter, listed, view.rows - column.present);
   if (isOutOfBounds(filter, column)) return "none";
   if (filter.kind === "matches" && field.kind === "message")
     return matchConjunction(planPattern(filter).necessary, view) === "none" ? "none" : "some";
@@ -93,16 +94,20 @@ function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
   return isExcluded ? "none" : "some";
 }
 
-function matchListedValues(filter: LeafFilter, column: ColumnHeader, rows: number): MatchResult {
+/** `lacking`: rows that have no value. */
+function matchListedValues(filter: LeafFilter, listed: readonly ListedValue[], lacking: number): MatchResult {
   const test = compileValueTest(filter);
-  let passing = 0;
-  for (const [value, count] of column.values!) if (test(value)) passing += count;
-  if (column.present < rows && test(undefined)) passing += rows - column.present;
+  let [rows, passing] = [lacking, 0];
+  for (const [value, count] of listed) {
+    rows += count;
+    if (test(value)) passing += count;
+  }
+  if (lacking > 0 && test(undefined)) passing += lacking;
   return passing === 0 ? "none" : passing === rows ? "all" : "some";
 }
 
 /** A column with bounds has only numbers, and its bounds are among its values. */
-function isOutOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean {
+function isOutOfBounds(filter: LeafFilter, { min, max }: ColumnOutline): boolean {
   if (filter.kind !== "compares" || min === undefined || max === undefined) return false;
   const { op, number, unit } = filter;
   if (unit !== undefined) return true;

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import type { ColumnHeader, ColumnRole } from "../chunk/chunk-header.ts";
+import type { ColumnOutline, ColumnRole } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
 import { openEnvironment } from "../lmdb/environment.ts";
@@ -114,7 +114,7 @@ async function addPartition(
  * The column headers of a chunk, or why they cannot be read: a running store may have merged the chunk away in the
  * meantime.
  */
-function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnHeader[] | string {
+function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnOutline[] | string {
   const environment = openEnvironment(dir, { readOnly: true });
   try {
     return openChunk(environment, entry, dir).header.columns;
@@ -126,7 +126,7 @@ function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnHeader[] | str
   }
 }
 
-function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader): void {
+function addColumn(columns: Map<string, ColumnInventory>, header: ColumnOutline): void {
   const { role, key } = header;
   const name = `${role} ${key}`;
   const column = columns.get(name) ?? { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };

@@ -6,7 +6,8 @@
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { makeChunkEntry } from "../chunk/chunk-entry.ts";
-import { type ChunkHeader, type ChunkSource, parseHeader } from "../chunk/chunk-header.ts";
+import type { ChunkHeader, ChunkOutline, ChunkSource } from "../chunk/chunk-header.ts";
+import { openHeader } from "../chunk/opened-header.ts";
 import { chunkKeyBytes, type PackedChunk } from "../chunk/packed-chunk.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -99,9 +100,10 @@ export function openChunk(
     const payload = readFrame(stored, key, kind, `${where}: ${what}`);
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
-  const header = parseHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
+  const opened = openHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
+  const { header } = opened;
   return {
-    header,
+    ...opened,
     arrivalBase: header.arrivalBase ?? 0,
     payload: (i) => {
       const column = header.columns[i]!;
@@ -122,7 +124,7 @@ export function openChunk(
  * Keys and checksums of every value that a chunk's header names: payloads and filters of its columns, without the
  * header itself.
  */
-export function chunkKeys(id: number, header: ChunkHeader): { key: Buffer; checksum: number | undefined }[] {
+export function chunkKeys(id: number, header: ChunkOutline): { key: Buffer; checksum: number | undefined }[] {
   return header.columns.flatMap((column, i) => {
     const payload = { key: chunkKey(id, i, ColumnPart.payload), checksum: column.checksum };
     const filter = { key: chunkKey(id, i, ColumnPart.filter), checksum: column.filterChecksum };

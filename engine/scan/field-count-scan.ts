@@ -97,8 +97,8 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
     const { header, rows } = view;
     const range = clampToDay(task.fromNs, task.toNs, view.day);
     const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
-    const level = header.columns[findColumn(header, "level")];
-    const levelless = level?.values === undefined ? undefined : countOf(level.values, "");
+    const levels = view.listedValues(findColumn(header, "level"));
+    const levelless = levels && countOf(levels, "");
     if (!isWhole || residual.length > 0 || extraction !== undefined || levelless === undefined) return false;
     if (findColumn(header, "rest") >= 0) return false;
     answer.rows += rows;

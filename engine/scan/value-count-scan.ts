@@ -1,6 +1,5 @@
 /** Counts the rows of each value of every field, on one thread. */
 
-import type { ColumnHeader } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
@@ -152,28 +151,23 @@ async function countColumns(count: ValueCount, matched: ChunkMatch): Promise<voi
   const { view } = matched;
   const { task, yieldThread } = count;
   count.rows += matched.rows;
-  for (const header of view.header.columns) {
-    if (header.role === "attribute")
-      countColumn(count, { kind: "attribute", key: header.key }, matched, header);
-    else if (header.role === "level") countColumn(count, { kind: "level" }, matched, header);
-    else if (header.role === "message") countColumn(count, { kind: "template" }, matched);
-    else if (header.role === "rest") countOverflow(count, view.overflow, matched);
+  for (const [i, { role, key }] of view.header.columns.entries()) {
+    if (role === "attribute") countColumn(count, { kind: "attribute", key }, matched, i);
+    else if (role === "level") countColumn(count, { kind: "level" }, matched, i);
+    else if (role === "message") countColumn(count, { kind: "template" }, matched);
+    else if (role === "rest") countOverflow(count, view.overflow, matched);
     checkControl(task.control);
     await yieldThread();
   }
 }
 
 /** Counts one column: from its header where all rows of the chunk match and the header lists the values. */
-function countColumn(
-  count: ValueCount,
-  field: CountableField,
-  matched: ChunkMatch,
-  header?: ColumnHeader,
-): void {
+function countColumn(count: ValueCount, field: CountableField, matched: ChunkMatch, index?: number): void {
   const { view } = matched;
   if (valuesOf(count, field) === undefined) return;
-  if (matched.rows === view.rows && header?.values !== undefined) {
-    for (const [value, rows] of header.values) addRows(count, field, toLabel(field, value), rows);
+  const listed = matched.rows === view.rows && index !== undefined ? view.listedValues(index) : undefined;
+  if (listed !== undefined) {
+    for (const [value, rows] of listed) addRows(count, field, toLabel(field, value), rows);
     return;
   }
   const column = view.column(field);

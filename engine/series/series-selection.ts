@@ -54,8 +54,8 @@ export function mayHaveSeries(view: ChunkView, name: string | undefined, filter:
 }
 
 function mayHaveName(view: ChunkView, name: string): boolean {
-  const column = view.header.columns[findColumn(view.header, "name")]!;
-  if (column.values !== undefined) return column.values.some(([value]) => value === name);
+  const names = view.listedValues(findColumn(view.header, "name"));
+  if (names !== undefined) return names.some(([value]) => value === name);
   const members = view.nameFilter();
   return members === undefined || mayContain(members, hashText(name));
 }

@@ -88,9 +88,10 @@ export function listedValueCounts(field: Field, view: ChunkView): ValueCount[] |
   if (column === undefined) {
     return findColumn(view.header, "rest") >= 0 ? undefined : [[undefined, view.rows]];
   }
-  if (column.values === undefined) return undefined;
+  const listed = view.listedValues(index);
+  if (listed === undefined) return undefined;
   const lacking = view.rows - column.present;
-  return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
+  return lacking === 0 ? listed : [...listed, [undefined, lacking]];
 }
 
 /** The fields that a filter reads. */

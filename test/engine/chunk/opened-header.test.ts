@@ -1,0 +1,87 @@
+/** Headers whose lists of values stay JSON until they are asked for, against JSON.parse of the whole. */
+
+import { describe, expect, test } from "vitest";
+import type { ChunkHeader, ColumnHeader, ColumnRole } from "../../../engine/chunk/chunk-header.ts";
+import { openHeader } from "../../../engine/chunk/opened-header.ts";
+import { Random } from "../../../fixtures/random.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const random = new Random(seed);
+const hostile = [
+  ']],"payloadBytes":1},{"role":"attribute"',
+  '"values":[["a",1]]',
+  '\\"values":[',
+  '{"role":"level","key":""',
+  "]",
+  "[[",
+  '\\"',
+  "\\",
+  "\u2028 é 😀",
+  "",
+  '0,"values":0',
+];
+const text = () => Array.from({ length: random.below(3) }, () => random.pick(hostile)).join("");
+
+function makeColumn(role: ColumnRole): ColumnHeader {
+  const column: ColumnHeader = {
+    role,
+    key: text(),
+    encoding: "text",
+    present: random.below(9),
+    payloadBytes: 0,
+    filterBytes: 0,
+  };
+  if (random.oneIn(2))
+    column.values = Array.from({ length: random.below(4) }, () => [text(), random.below(1_000)]);
+  if (random.oneIn(3)) Object.assign(column, { min: -1.5, max: 1e300 });
+  if (random.oneIn(2)) Object.assign(column, { checksum: 1, storedBytes: 12 });
+  return column;
+}
+
+const makeHeader = (columns: number): ChunkHeader => ({
+  ...{ rows: 9, timeNsMin: 0, timeNsMax: 8, arrivalMin: 1, arrivalMax: 9 },
+  ...(random.oneIn(2) ? { arrivalBase: 7 } : {}),
+  columns: Array.from({ length: columns }, () =>
+    makeColumn(random.pick(["attribute", "level", "message", "rest"])),
+  ),
+});
+
+function checkOpened(json: string, header: ChunkHeader): void {
+  const { header: outline, listedValues } = openHeader(Buffer.from(json));
+  for (let round = 0; round < 2; round++)
+    expect(header.columns.map((_, i) => listedValues(i))).toEqual(header.columns.map(({ values }) => values));
+  expect(listedValues(-1)).toBeUndefined();
+  expect(listedValues(header.columns.length)).toBeUndefined();
+  const withoutValues = ({ values, ...column }: ColumnHeader) => column;
+  expect({ ...outline, columns: outline.columns.map(withoutValues) }).toEqual({
+    ...header,
+    columns: header.columns.map(withoutValues),
+  });
+}
+
+describe(`an opened header (SVC_SEED=${seed})`, () => {
+  test("has the values of a parsed one", () => {
+    for (let i = 0; i < 3_000; i++) {
+      const header = makeHeader(random.below(6));
+      checkOpened(JSON.stringify(header), header);
+    }
+  });
+
+  test("has them where the members come in another order", () => {
+    for (let i = 0; i < 1_000; i++) {
+      const header = makeHeader(1 + random.below(4));
+      const turned = header.columns.map((column) => Object.fromEntries(Object.entries(column).reverse()));
+      checkOpened(JSON.stringify({ ...header, columns: turned }), header);
+      checkOpened(JSON.stringify({ ...header, columns: turned.toReversed() }, null, 1), header);
+    }
+  });
+
+  test("keeps nothing of the bytes that it was opened from", () => {
+    const header = makeHeader(5);
+    header.columns[0]!.values = [["first", 3]];
+    const bytes = Buffer.from(JSON.stringify(header));
+    const opened = openHeader(bytes);
+    bytes.fill(0);
+    expect(opened.listedValues(0)).toEqual([["first", 3]]);
+  });
+});
