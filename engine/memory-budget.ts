@@ -39,6 +39,11 @@ const encodedRowBytes = 1_600;
 const fullEncoderBytes = threadBytes + encodedRowBytes * chunkRowsMax;
 /** The smallest full chunk. With fewer rows, headers and filters would be much of it. */
 const fullChunkRowsMin = 16_384;
+/**
+ * Memory holds the messages of so many chunks, however long they are: a scan thread has those of some eight in its cache,
+ * for queries that run at the same time and for what is made of them.
+ */
+const chunksInMemory = 50;
 /** What a thread needs beside its own memory to decode bodies of usual size. */
 const decoderBytes = 36 * MiB;
 /** While a body is decoded it takes up to so many times its unpacked size. */
@@ -186,7 +191,7 @@ export function divideMemory(request: MemoryRequest): MemoryBudget {
     throw new Failure("input", `${problem}: ${enough} would do`);
   }
   const divided = shareOut(bytes, use, cores, fixed);
-  return { bytes, parts: divided, ...fillParts(divided, request, cores) };
+  return { bytes, parts: divided, ...fillParts(divided, { ...request, bytes }, cores) };
 }
 
 /** Half of what is given; where that is too little to run with, what is needed, if it is given. */
@@ -261,13 +266,13 @@ function shareOut(
 /** What the parts are worth in threads, caches and queues. */
 function fillParts(
   divided: Readonly<Record<MemoryPart, number>>,
-  request: MemoryRequest,
+  request: MemoryRequest & { bytes: number },
   cores: number,
 ): Omit<MemoryBudget, "bytes" | "parts"> {
   const { columns, queryThread, queries, memtable, encoding, bodies, journal } = divided;
   const scanThreads = request.scanThreads ?? clamp(columns / (2 * parts.columns.bytesMin), 1, cores);
   const encoders = clamp(encoding / fullEncoderBytes, 1, 1 + Math.floor(cores / 2));
-  const chunkCaps = findChunkCaps(encoding / encoders - threadBytes);
+  const chunkCaps = findChunkCaps(encoding / encoders - threadBytes, request.bytes);
   const decoding = fillDecoding(divided.decoding, request, cores);
   return {
     scanThreads,
@@ -317,13 +322,13 @@ function findLoadBytes(
   return Math.max(MiB, Math.min(messageBytesMax, decoderRoom / loadedBytesFactor, bodyRoom));
 }
 
-/** Full chunks of a power of two of rows, as large as this memory encodes. */
-function findChunkCaps(bytes: number): ChunkCaps {
-  const rows = 2 ** Math.floor(Math.log2(bytes / encodedRowBytes));
+/** Full chunks of a power of two of rows, as large as an encoder encodes with so much memory, of so much in all. */
+function findChunkCaps(encoderBytes: number, processBytes: number): ChunkCaps {
+  const rows = 2 ** Math.floor(Math.log2(encoderBytes / encodedRowBytes));
   const share = clamp(rows, fullChunkRowsMin, chunkRowsMax) / chunkRowsMax;
   return {
     rowsMax: chunkRowsMax * share,
-    messageBytesMax: chunkMessageBytesMax * share,
+    messageBytesMax: Math.min(chunkMessageBytesMax * share, processBytes / chunksInMemory),
     samplesMax: chunkSamplesMax * share,
   };
 }

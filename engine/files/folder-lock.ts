@@ -11,7 +11,7 @@
  * is not its own acknowledges nothing any more.
  */
 import { randomBytes } from "node:crypto";
-import { accessSync, type BigIntStats, constants, readFileSync, statSync } from "node:fs";
+import { accessSync, type BigIntStats, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
@@ -99,8 +99,13 @@ export class FolderLock {
     try {
       if (this.#hasChanged("lock"))
         return `${this.#dir} was removed or replaced while it was open; nothing more is written`;
-      if (this.#hasChanged("holder"))
-        return `${this.#dir} was opened by ${describeHolder(this.#dir)} while this one had it open; nothing more is written`;
+      const holder = join(this.#dir, "holder");
+      if (this.#hasChanged("holder")) {
+        const what = existsSync(holder)
+          ? `${this.#dir} was opened by ${describeHolder(this.#dir)}`
+          : `${holder} was removed, by hand or by another process that opened the folder,`;
+        return `${what} while this one had it open; nothing more is written`;
+      }
       return undefined;
     } catch (error) {
       // The folder's mode, or its file system, keeps even the names of its files from this process.

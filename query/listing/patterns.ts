@@ -59,7 +59,11 @@ export interface PatternList {
   scanned: AggregateResult["scanned"];
 }
 
-type PatternCount = Omit<Pattern, "text" | "share" | "example">;
+type PatternCount = Pick<Pattern, "template" | "count">;
+type PatternDetail = Omit<Pattern, "text" | "share" | "example">;
+
+/** Examples that are read at a time: each may unpack the messages of a chunk. */
+const examplesAtOnce = 4;
 
 /**
  * Lists the patterns of the messages that a search for logs finds. Throws a QueryError for a mistake in the query, and
@@ -94,14 +98,17 @@ export async function queryPatterns(
   const counts = await countPatterns(aggregated, work);
   const count = counts.reduce((sum, pattern) => sum + pattern.count, 0);
   const most = await firstInTurns(counts, limit, compareCounts, work);
+  const details = await findDetails(aggregated, most, work);
   const readExample = makeExampleReader(store, steps, deductElapsedTime(startedAtMs, limits));
-  const listed = await Promise.all(
-    most.map(async (pattern): Promise<Pattern[]> => {
+  const listed: Pattern[][] = [];
+  for (let from = 0; from < details.length; from += examplesAtOnce) {
+    const next = details.slice(from, from + examplesAtOnce).map(async (pattern): Promise<Pattern[]> => {
       const example = await readExample(pattern);
       if (example === undefined) return [];
       return [{ ...pattern, text: templateTextOf(example), share: pattern.count / count, example }];
-    }),
-  );
+    });
+    listed.push(...(await Promise.all(next)));
+  }
   return {
     patterns: listed.flat(),
     count,
@@ -116,30 +123,46 @@ function compareCounts(a: PatternCount, b: PatternCount): number {
   return b.count - a.count || (a.template < b.template ? -1 : 1);
 }
 
+/** There may be as many patterns as rows, so that each is counted with nothing else. */
 async function countPatterns(
   { labels, points }: AggregateResult,
   work: WorkDeadline,
 ): Promise<PatternCount[]> {
   const patterns = new Map<string, PatternCount>();
-  const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
+  const [counts] = points.values as [Float64Array, Float64Array, Float64Array];
   for (const [point, group] of points.groups.entries()) {
     if (work.isTurnOver()) await work.yield();
     const template = textAt(labels, group * 2);
-    const level = textAt(labels, group * 2 + 1);
-    const pattern = patterns.get(template) ?? makeEmptyCount(template);
-    patterns.set(template, pattern);
-    pattern.count += counts[point]!;
-    pattern.firstSeenMs = Math.min(pattern.firstSeenMs, firsts[point]!);
-    pattern.lastSeenMs = Math.max(pattern.lastSeenMs, lasts[point]!);
-    pattern.levels[level] = counts[point]!;
+    const known = patterns.get(template);
+    if (known === undefined) patterns.set(template, { template, count: counts[point]! });
+    else known.count += counts[point]!;
   }
   return [...patterns.values()];
 }
 
-function makeEmptyCount(template: string): PatternCount {
+/** Times and levels of some patterns, in their order. */
+async function findDetails(
+  { labels, points }: AggregateResult,
+  patterns: readonly PatternCount[],
+  work: WorkDeadline,
+): Promise<PatternDetail[]> {
+  const details = new Map(patterns.map((pattern) => [pattern.template, makeDetail(pattern)]));
+  const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
+  for (const [point, group] of points.groups.entries()) {
+    if (work.isTurnOver()) await work.yield();
+    const detail = details.get(textAt(labels, group * 2));
+    if (detail === undefined) continue;
+    detail.firstSeenMs = Math.min(detail.firstSeenMs, firsts[point]!);
+    detail.lastSeenMs = Math.max(detail.lastSeenMs, lasts[point]!);
+    detail.levels[textAt(labels, group * 2 + 1)] = counts[point]!;
+  }
+  return [...details.values()];
+}
+
+function makeDetail({ template, count }: PatternCount): PatternDetail {
   return {
     template,
-    count: 0,
+    count,
     firstSeenMs: Number.POSITIVE_INFINITY,
     lastSeenMs: 0,
     // The object has no prototype, as a level may have the name of a member of it, such as `constructor`.
@@ -155,7 +178,7 @@ function makeExampleReader(
   store: PatternStore,
   steps: readonly Step[],
   limits: QueryLimits,
-): (pattern: PatternCount) => Promise<string | undefined> {
+): (pattern: PatternDetail) => Promise<string | undefined> {
   return async ({ template, lastSeenMs }) => {
     const filter = { kind: "equals", field: { kind: "template" }, value: template } as const;
     const narrowed = simplifyRowSteps([...steps, { kind: "filter", filter }]);

@@ -83,8 +83,9 @@ describe("a damaged store", () => {
     await campaign(scaled(3, 120), random, async (driver, base, dir, setFaults) => {
       await driver.run({ do: "open", dir });
       if (random.oneIn(2)) await driver.run({ do: "read", pageRows: 5_000 });
-      setFaults(inflictFaults(random, dir));
-      return examineRunning(driver, base, dir, random);
+      const faults = inflictFaults(random, dir);
+      setFaults(faults);
+      return examineRunning(driver, base, dir, faults, random);
     });
   });
 });
@@ -151,15 +152,22 @@ async function examine(
   return [...problems, ...(await checkContinues(driver, base, dir, answer, random))];
 }
 
-async function examineRunning(driver: Driver, base: Base, dir: string, random: Random): Promise<string[]> {
+async function examineRunning(
+  driver: Driver,
+  base: Base,
+  dir: string,
+  faults: string,
+  random: Random,
+): Promise<string[]> {
   const first = await driver.run({ do: "read", pageRows: 5_000 });
   const problems = checkAnswer(base, first);
   if (random.oneIn(2)) {
-    await driver.run({ do: "seal" });
+    // Without its file "holder" a running store cannot tell whether another process opened the folder.
+    await orRefused(driver.run({ do: "seal" }), faults, "holder: removed");
     problems.push(...checkAnswer(base, await driver.run({ do: "read", pageRows: 5_000 })));
   }
-  await driver.run({ do: "close" });
-  const opened = await orRefused(driver.run({ do: "open", dir }), "format");
+  await orRefused(driver.run({ do: "close" }), faults, "holder: removed");
+  const opened = await orRefused(driver.run({ do: "open", dir }), faults);
   if (opened === "refused") return problems;
   const answer = await driver.run({ do: "read", pageRows: 5_000 });
   return [
@@ -223,13 +231,13 @@ async function checkContinues(
   return problems;
 }
 
-/** Returns "refused" where the folder was refused; only a damaged "format" file may cause that. */
-async function orRefused<T>(answer: Promise<T>, faults: string): Promise<T | "refused"> {
+/** Returns "refused" where the folder was refused; only a fault that begins with `reason` may cause that. */
+async function orRefused<T>(answer: Promise<T>, faults: string, reason = "format"): Promise<T | "refused"> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof Failure && error.kind === "folder" && /(?:^|; )format/.test(faults))
-      return "refused";
+    const isDue = faults.split("; ").some((fault) => fault.startsWith(reason));
+    if (error instanceof Failure && error.kind === "folder" && isDue) return "refused";
     throw error;
   }
 }
