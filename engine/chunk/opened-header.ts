@@ -10,74 +10,69 @@ export interface OpenedHeader {
   listedValues(column: number): ListedValue[] | undefined;
 }
 
-/** How the JSON of each column begins. In a text the quotes would be escaped. */
-const columnStart = Buffer.from('{"role":');
-/** What stands before a list of values, which ends with the last bracket of its column: only numbers follow. */
-const listStart = Buffer.from('"values":');
-const bracket = "]".charCodeAt(0);
+const listStart = '"values":';
 
 /** Opens the JSON of a chunk header whose frame or batch was verified. Keeps nothing of `json`. */
 export function openHeader(json: Uint8Array): OpenedHeader {
-  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  return splitHeader(bytes) ?? openParsed(bytes);
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
+  return splitHeader(text) ?? openParsed(json);
 }
 
-/** Parses all but the lists. Undefined where the JSON is not laid out as encoders write it. */
-function splitHeader(bytes: Buffer): OpenedHeader | undefined {
+/** Parses all but the lists. Undefined where a list does not end at its first two brackets, since a value has them. */
+function splitHeader(text: string): OpenedHeader | undefined {
   const rest: string[] = [];
-  const lists: (Buffer | undefined)[] = [];
+  const lists: string[] = [];
   let from = 0;
-  for (let start = bytes.indexOf(columnStart); start >= 0; ) {
-    const next = bytes.indexOf(columnStart, start + columnStart.length);
-    // Behind the last column the brackets of the columns and of the header close.
-    const end = next < 0 ? bytes.length - 2 : next;
-    const list = bytes.subarray(start, end).indexOf(listStart);
-    if (list >= 0) {
-      const listFrom = start + list + listStart.length;
-      const listTo = bytes.lastIndexOf(bracket, end - 1) + 1;
-      if (listTo <= listFrom) return undefined;
-      rest.push(bytes.toString("utf8", from, listFrom), "0");
-      lists.push(bytes.subarray(listFrom, listTo));
-      from = listTo;
-    } else lists.push(undefined);
-    start = next;
+  for (let at = text.indexOf(listStart); at >= 0; at = text.indexOf(listStart, from)) {
+    const listFrom = at + listStart.length;
+    const listTo = text.startsWith("[]", listFrom) ? listFrom + 2 : text.indexOf("]]", listFrom) + 2;
+    if (listTo < listFrom) return undefined;
+    // A number stands for the list.
+    rest.push(text.slice(from, listFrom), String(lists.length));
+    lists.push(text.slice(listFrom, listTo));
+    from = listTo;
   }
-  rest.push(bytes.toString("utf8", from));
-  const header = parseOutline(rest.join(""), lists);
-  return header && { header, listedValues: makeLists(lists) };
+  rest.push(text.slice(from));
+  const outline = parseOutline(rest.join(""), lists.length);
+  return outline && { header: outline, listedValues: makeLists(outline, lists) };
 }
 
-function parseOutline(text: string, lists: readonly unknown[]): ChunkOutline | undefined {
-  let header: ChunkOutline;
+/** An outline whose columns have the number of their list. */
+type NumberedOutline = ChunkOutline & { columns: { values?: number }[] };
+
+/**
+ * Undefined where this is no outline, or not every list is a column's. Values have no quotes that are not escaped, so what
+ * is left of a list that was cut is never a column with a role.
+ */
+function parseOutline(text: string, listCount: number): NumberedOutline | undefined {
   try {
-    header = JSON.parse(text) as ChunkOutline;
+    const outline = JSON.parse(text) as NumberedOutline;
+    let listed = 0;
+    for (const { role, values } of outline.columns) {
+      if (typeof role !== "string") return undefined;
+      if (values !== undefined && values !== listed++) return undefined;
+    }
+    return listed === listCount ? outline : undefined;
   } catch {
     return undefined;
   }
-  const isWhole = header.columns.length === lists.length;
-  return isWhole && header.columns.every((column, i) => "values" in column === (lists[i] !== undefined))
-    ? header
-    : undefined;
 }
 
 /** Returns what parses a list. What it returned last is used again while the garbage collector leaves it. */
-function makeLists(lists: readonly (Buffer | undefined)[]): OpenedHeader["listedValues"] {
-  const kept = Buffer.concat(lists.filter((list) => list !== undefined));
-  const starts = new Uint32Array(lists.length + 1);
-  for (const [i, list] of lists.entries()) starts[i + 1] = starts[i]! + (list?.length ?? 0);
+function makeLists({ columns }: NumberedOutline, lists: readonly string[]): OpenedHeader["listedValues"] {
   const parsed: WeakRef<ListedValue[]>[] = [];
   return (column) => {
-    const [from, to] = [starts[column], starts[column + 1]];
-    if (from === undefined || to === undefined || from === to) return undefined;
-    const known = parsed[column]?.deref();
+    const list = columns[column]?.values;
+    if (list === undefined) return undefined;
+    const known = parsed[list]?.deref();
     if (known !== undefined) return known;
-    const list = JSON.parse(kept.toString("utf8", from, to)) as ListedValue[];
-    parsed[column] = new WeakRef(list);
-    return list;
+    const values = JSON.parse(lists[list]!) as ListedValue[];
+    parsed[list] = new WeakRef(values);
+    return values;
   };
 }
 
-function openParsed(bytes: Buffer): OpenedHeader {
-  const header = parseHeader(bytes);
+function openParsed(json: Uint8Array): OpenedHeader {
+  const header = parseHeader(json);
   return { header, listedValues: (column) => header.columns[column]?.values };
 }
