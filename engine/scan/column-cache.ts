@@ -129,6 +129,11 @@ export class Lease implements ColumnHeap {
   }
 }
 
+/** Memory that a thread prepares for its first queries: enough for the filters of two million rows; with more, none got faster. */
+const preparedBytesMax = 24 * 1024 * 1024;
+const preparedShareMax = 1 / 8;
+/** Size of the pages in which the system gives memory, at least. */
+const pageBytes = 4_096;
 /** A column that was used this recently is expected to be used again. */
 const recentUseMs = 60_000;
 /** After `hasRoom` found no room, it answers false for so long without looking again. */
@@ -226,6 +231,19 @@ export class ColumnCache {
       }
       this.release(oldest);
     }
+  }
+
+  /**
+   * Has the system give memory for the columns that the first queries read. A page takes a microsecond or two when it is
+   * first written, as long as decoding what fills it: a first count of a number took 26 ms so, and 34 without.
+   */
+  prepare(): void {
+    const bytesMax = Math.min(preparedBytesMax, this.#arena.bytesMax * preparedShareMax);
+    const block = this.#arena.allocate(Math.min(bytesMax, this.#arena.largestFreeBytes));
+    if (block === undefined) return;
+    const bytes = block.uint8();
+    for (let at = 0; at < bytes.length; at += pageBytes) bytes[at] = 0;
+    this.#arena.free(block);
   }
 
   /** The least recently used column that no lease holds. */

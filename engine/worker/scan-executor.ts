@@ -181,10 +181,11 @@ export class ScanExecutor {
     if (chunks === undefined) this.#templates.forget(dir);
   }
 
-  /** Closes what queries of a warm-up opened; they must have ended. */
+  /** Closes what queries of a warm-up opened, which must have ended, and prepares memory for other queries. */
   endWarmUpRound(): void {
     this.#warmUpReaders?.close();
     this.#warmUpReaders = undefined;
+    this.#cache.prepare();
   }
 
   #access(task: ScanTask): ChunkAccess {

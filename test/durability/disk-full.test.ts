@@ -9,12 +9,13 @@ import { Child } from "./child.ts";
 import type { Fact, ScenePlan } from "./disk-full-scene.ts";
 
 /** Starts a program with a small tmpfs in a mount namespace of its own; without root, also in a user namespace. */
+// With the rows of many runs a small disk would be full in earnest: compacting a partition needs a copy of it.
 const inSmallDisk = [
   "unshare",
   process.getuid?.() === 0 ? "-m" : "-rm",
   "sh",
   "-c",
-  'mount -t tmpfs -o size=24m svc "$0" && exec "$@"',
+  `mount -t tmpfs -o size=${scaled(24, 96)}m svc "$0" && exec "$@"`,
 ];
 
 function canMount(): boolean {

@@ -56,3 +56,19 @@ test("any other cache always has room: it evicts the least recently used column 
   expect(dropped).not.toContain(100);
   lease.end();
 });
+
+test("memory that is prepared is free as before, and belongs to no column", () => {
+  const memory = new ColumnCache({ bytesMax, keepsRecent: false });
+  const lease = memory.lease();
+  const held = lease
+    .allocateColumn(() => undefined)
+    .uint8(mebibyte)
+    .fill(7);
+  memory.prepare();
+  expect(held.every((byte) => byte === 7)).toBe(true);
+  const { dropped } = fill(memory, 6);
+  expect(dropped).toEqual([]);
+  memory.prepare();
+  expect(dropped).toEqual([]);
+  lease.end();
+});
