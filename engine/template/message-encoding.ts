@@ -4,7 +4,7 @@ import { bytesOf, type Payload } from "../files/column-payload.ts";
 import { splitByteStreams } from "../kernels/byte-stream-split.ts";
 import { plainHeap } from "../kernels/heap.ts";
 import type { Codes } from "../vector/codes.ts";
-import type { TextVector } from "../vector/text.ts";
+import { type TextVector, textCount } from "../vector/text.ts";
 import { countTemplateRows, orderByTemplate } from "./message-column.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
@@ -41,7 +41,8 @@ export function encodeMessages(
   text: TextVector,
   attributes: readonly RepeatableAttribute[],
 ): EncodedMessages | undefined {
-  return withTokenizedMessages(text, (tokenized, inMemory) =>
+  const templatesMax = Math.floor(textCount(text) / rowsPerTemplateMin);
+  return withTokenizedMessages(text, templatesMax, (tokenized, inMemory) =>
     encodeTokenized(tokenized, inMemory, attributes),
   );
 }

@@ -4,11 +4,11 @@ import type { BlockMemory } from "../kernels/block-memory.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { TokenizedText } from "./plain-tokenizer.ts";
 
-/** What kernels/assembly/split.ts exports; all parameters but `rows`, `max` and `mask` are addresses. */
+/** What kernels/assembly/split.ts exports; all parameters but numbers of things and `mask` are addresses. */
 interface SplitKernels {
   setSplitTarget(codes: number, base: number, starts: number, ends: number): void;
   setSplitTables(slots: number, mask: number, hashes: number, firsts: number): void;
-  splitRows(bytes: number, offsets: number, rows: number, max: number): number;
+  splitRows(bytes: number, offsets: number, rows: number, max: number, templatesMax: number): number;
   splitVariables(): number;
 }
 
@@ -49,25 +49,35 @@ export function placeTokenized(
  */
 const bytesPerVariable = 8;
 
-/** Splits the messages in a memory. Throws where it has no room for them; see `isTrap`. */
-export function tokenizeIn(memory: BlockMemory, text: TextVector): SplitPlaces {
+/** What `splitRows` returns where it ends before the last row. */
+const tooManyVariables = -1;
+const tooManyTemplates = -2;
+
+/**
+ * Splits the messages in a memory. Undefined as soon as they have more than `templatesMax` templates. Throws where it has no
+ * room for them; see `isTrap`.
+ */
+export function tokenizeIn(
+  memory: BlockMemory,
+  text: TextVector,
+  templatesMax: number,
+): SplitPlaces | undefined {
   const rows = text.offsets.length - 1;
   const byteLength = text.offsets[rows]! - text.offsets[0]!;
   const typicalVariables = Math.ceil(byteLength / bytesPerVariable) + rows * 2;
   const variablesMax = Math.ceil(byteLength / 2) + rows;
-  const placed = { bytes: memory.placeVector(text.bytes), offsets: memory.placeVector(text.offsets), rows };
-  return (
-    tokenizeWithin(memory, placed, Math.min(typicalVariables, variablesMax)) ??
-    tokenizeWithin(memory, placed, variablesMax)!
-  );
+  const messages = { bytes: memory.placeVector(text.bytes), offsets: memory.placeVector(text.offsets), rows };
+  let places = tokenizeWithin(memory, messages, Math.min(typicalVariables, variablesMax), templatesMax);
+  if (places === tooManyVariables) places = tokenizeWithin(memory, messages, variablesMax, templatesMax);
+  return places === tooManyTemplates ? undefined : (places as SplitPlaces);
 }
 
-/** Undefined where there may be more variables than `variablesMax`. */
 function tokenizeWithin(
   memory: BlockMemory,
   { bytes, offsets, rows }: { bytes: number; offsets: number; rows: number },
   variablesMax: number,
-): SplitPlaces | undefined {
+  templatesMax: number,
+): SplitPlaces | typeof tooManyVariables | typeof tooManyTemplates {
   const kernels = memory.kernels<SplitKernels>();
   const [codes, firstRows] = [memory.reserve(rows * 4), memory.reserve(rows * 4)];
   const firstVariables = memory.reserve((rows + 1) * 4);
@@ -77,8 +87,8 @@ function tokenizeWithin(
   memory.uint8(slots, slotCount * 4).fill(0);
   kernels.setSplitTarget(codes, firstVariables, variableStarts, variableEnds);
   kernels.setSplitTables(slots, slotCount - 1, memory.reserve(rows * 8), firstRows);
-  const templates = kernels.splitRows(bytes, offsets, rows, variablesMax);
-  if (templates < 0) return undefined;
+  const templates = kernels.splitRows(bytes, offsets, rows, variablesMax, Math.min(templatesMax, rows));
+  if (templates === tooManyVariables || templates === tooManyTemplates) return templates;
   const variables = kernels.splitVariables();
   return {
     rows,

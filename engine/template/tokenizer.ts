@@ -34,7 +34,7 @@ export interface TokenizedInMemory {
 }
 
 export function tokenizeMessages(text: TextVector): TokenizedMessages {
-  return withTokenizedMessages(text, (tokenized, inMemory) => {
+  const whole = withTokenizedMessages(text, textCount(text), (tokenized, inMemory): TokenizedMessages => {
     if (inMemory === undefined) return tokenized;
     const { codes, firstVariables, variableStarts, variableEnds } = tokenized;
     return {
@@ -43,23 +43,29 @@ export function tokenizeMessages(text: TextVector): TokenizedMessages {
       ...{ variableStarts: variableStarts.slice(), variableEnds: variableEnds.slice() },
     };
   });
+  // No message has more than one template.
+  return whole!;
 }
 
 /**
- * Tokenizes messages and returns what `use` makes of them, which must not refer to them. Where they were split in
- * WebAssembly they are views of its memory, which `use` may go on to work in. Where that is full `use` is called anew
- * with messages that were split in TypeScript.
+ * Tokenizes messages and returns what `use` makes of them, which must not refer to them; undefined where they have more
+ * than `templatesMax` templates. Where they were split in WebAssembly they are views of its memory, which `use` may go on
+ * to work in. Where that is full `use` is called anew with messages that were split in TypeScript.
  */
 export function withTokenizedMessages<Result>(
   text: TextVector,
+  templatesMax: number,
   use: (tokenized: TokenizedMessages, inMemory?: TokenizedInMemory) => Result,
-): Result {
+): Result | undefined {
   return inMemory(
     textCount(text),
-    () => use(toMessages(text, tokenizePlain(text))),
+    () => {
+      const split = tokenizePlain(text);
+      return split.firstRows.length > templatesMax ? undefined : use(toMessages(text, split));
+    },
     (memory) => {
-      const places = tokenizeIn(memory, text);
-      return use(toMessages(text, viewTokenized(memory, places)), { memory, places });
+      const places = tokenizeIn(memory, text, templatesMax);
+      return places && use(toMessages(text, viewTokenized(memory, places)), { memory, places });
     },
   );
 }

@@ -55,8 +55,11 @@ export function setSplitTables(slots: usize, mask: u32, hashes: usize, firsts: u
   firstsAt = firsts;
 }
 
-/** Splits the rows; returns the number of templates, or -1 where there may be more than `max` variables. */
-export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32): i32 {
+/**
+ * Splits the rows; returns the number of templates. Returns -1 where there may be more than `max` variables, and -2 as soon
+ * as there are more than `templatesMax` templates.
+ */
+export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32, templatesMax: u32): i32 {
   textAt = bytes;
   offsetsAt = offsets;
   count = 0;
@@ -80,6 +83,7 @@ export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32): i3
     }
     store<u32>(baseAt + ((<usize>row) << 2), count, 4);
     store<u32>(codesAt + ((<usize>row) << 2), codeOf(row));
+    if (templates > templatesMax) return -2;
   }
   return <i32>templates;
 }

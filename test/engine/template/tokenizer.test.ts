@@ -44,9 +44,10 @@ const messages = fc
   );
 
 describe(`splitting messages (SVC_SEED=${seed})`, () => {
-  const tokenize = (text: TextVector) => {
+  const tokenize = (text: TextVector, templatesMax = text.offsets.length) => {
     const memory = BlockMemory.take();
-    const tokenized = viewTokenized(memory, tokenizeIn(memory, text));
+    const places = tokenizeIn(memory, text, templatesMax);
+    const tokenized = places && viewTokenized(memory, places);
     memory.giveBack(1 << 28);
     return tokenized;
   };
@@ -58,6 +59,18 @@ describe(`splitting messages (SVC_SEED=${seed})`, () => {
         expect(tokenize(text)).toEqual(tokenizePlain(text));
       }),
       { seed, numRuns: 2_000 },
+    );
+  });
+
+  test("the kernel ends where there are more templates than it may find", () => {
+    fc.assert(
+      fc.property(messages, fc.nat({ max: 20 }), (list, templatesMax) => {
+        const text = makeVector(list, 0);
+        const whole = tokenizePlain(text);
+        const wanted = whole.firstRows.length > templatesMax ? undefined : whole;
+        expect(tokenize(text, templatesMax)).toEqual(wanted);
+      }),
+      { seed, numRuns: 1_000 },
     );
   });
 

@@ -26,7 +26,7 @@ function toPlain({ kinds, classes, filter, groups }: EncodedVariables) {
 function check(messages: readonly string[], attributes: readonly RepeatableAttribute[]): EncodedVariables {
   const text = toTextVector(messages);
   const memory = BlockMemory.take();
-  const places = tokenizeIn(memory, text);
+  const places = tokenizeIn(memory, text, messages.length)!;
   const tokenized = tokenizeMessages(text);
   const { templates } = tokenized;
   const offsets = new Uint32Array(templates.length + 1);
