@@ -2,6 +2,7 @@
 
 import {
   type AttributeVector,
+  countPresent,
   type EncodedColumn,
   encodeAttribute,
   encodeDelta,
@@ -272,8 +273,10 @@ export function addAttribute(
 ): void {
   if (textCount(vector.values) === 0) return;
   const caps = { values: listsValues ? headerValuesMax : 0, bytes: headerValueBytesMax };
-  const statistics = column.role === "rest" ? { present: vector.codes.length } : countValues(vector, caps);
-  const encoded = encodeAttribute(vector);
+  const counted = column.role === "rest" ? { present: countPresent(vector) } : countValues(vector, caps);
+  const encoded = encodeAttribute(vector, counted.present);
+  // Overflow attributes are no field, so no row counts as one that lacks it.
+  const statistics = column.role === "rest" ? { present: vector.codes.length } : counted;
   // Where the header lists every value, a filter would add nothing.
   const isSearched = column.role === "attribute" || column.role === "name";
   const filtered = sealed && isSearched && !("values" in statistics);

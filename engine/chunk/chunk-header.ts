@@ -2,7 +2,7 @@
  * A chunk: rows of one signal and day in order of time, stored column by column, with a header that describes the
  * columns.
  */
-import type { AttributeVector, EncodingName } from "../column/encoding.ts";
+import { type AttributeVector, countPresent, type EncodingName } from "../column/encoding.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -138,17 +138,17 @@ export function countValues(
   vector: AttributeVector,
   caps: { values: number; bytes: number },
 ): Pick<ColumnHeader, "present" | "values"> {
-  let present = 0;
   const { values, codes } = vector;
-  const counts = new Uint32Array(textCount(values));
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row]!;
-    if (code < 0) continue;
-    counts[code] = counts[code]! + 1;
-    present++;
-  }
-  if (counts.length > caps.values || values.bytes.byteLength > caps.bytes) return { present };
-  return { present, values: Array.from(counts, (count, code) => [textAt(values, code), count]) };
+  const valueCount = textCount(values);
+  if (valueCount > caps.values || values.bytes.byteLength > caps.bytes)
+    return { present: countPresent(vector) };
+  // The first counts the rows without a value, whose code is -1.
+  const counts = new Uint32Array(1 + valueCount);
+  for (let row = 0; row < codes.length; row++) counts[codes[row]! + 1]!++;
+  return {
+    present: codes.length - counts[0]!,
+    values: Array.from({ length: valueCount }, (_, code) => [textAt(values, code), counts[code + 1]!]),
+  };
 }
 
 /** Parses the JSON of a chunk header whose frame or batch was verified. */

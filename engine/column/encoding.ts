@@ -71,16 +71,20 @@ const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
 });
 
+/** Counts the rows that have a value. Without a branch, which is mispredicted where half of the rows have one. */
+export function countPresent({ codes }: AttributeVector): number {
+  let lacking = 0;
+  for (let row = 0; row < codes.length; row++) lacking += codes[row]! >>> 31;
+  return codes.length - lacking;
+}
+
 /**
  * Encodes an attribute: constant where there is one value, dictionary where values repeat twice on average, else the
- * first of hexadecimal, integer and float that fits all values, else text.
+ * first of hexadecimal, integer and float that fits all values, else text. `present`: its rows that have a value.
  */
-export function encodeAttribute(vector: AttributeVector): EncodedColumn {
-  const { codes } = vector;
+export function encodeAttribute(vector: AttributeVector, present: number): EncodedColumn {
   const valueCount = textCount(vector.values);
   if (valueCount === 1) return encodeConstant(vector);
-  let present = 0;
-  for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) present++;
   if (valueCount * 2 <= present) return encodeDictionary(vector);
   return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
 }
@@ -279,7 +283,11 @@ function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
       : valueCount < 0xffff
         ? new Uint16Array(codes.length)
         : new Uint32Array(codes.length);
-  for (let row = 0; row < codes.length; row++) stored[row] = codes[row]! < 0 ? valueCount : codes[row]!;
+  // -1 becomes `valueCount`, other codes stay, without a branch.
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row]!;
+    stored[row] = code + ((code >> 31) & (valueCount + 1));
+  }
   return stored;
 }
 
