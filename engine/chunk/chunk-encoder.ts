@@ -2,7 +2,6 @@
 
 import {
   type AttributeVector,
-  countPresent,
   type EncodedColumn,
   encodeAttribute,
   encodeDelta,
@@ -31,7 +30,13 @@ import {
   toDenseAttribute,
 } from "./chunk-builder.ts";
 import { type ChunkCaps, fullChunkCaps } from "./chunk-caps.ts";
-import { type ChunkHeader, type ColumnHeader, countValues, type EncodedChunk } from "./chunk-header.ts";
+import {
+  type ChunkHeader,
+  type ColumnHeader,
+  countPresent,
+  countValues,
+  type EncodedChunk,
+} from "./chunk-header.ts";
 
 export interface EncodeOptions {
   /**

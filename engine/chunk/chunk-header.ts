@@ -2,7 +2,7 @@
  * A chunk: rows of one signal and day in order of time, stored column by column, with a header that describes the
  * columns.
  */
-import { type AttributeVector, countPresent, type EncodingName } from "../column/encoding.ts";
+import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -131,6 +131,13 @@ export interface ListedKeys {
 export function listAttributeKeys(header: ChunkOutline): ListedKeys {
   const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
   return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
+}
+
+/** Counts the rows that have a value. Without a branch, which is mispredicted where half of the rows have one. */
+export function countPresent({ codes }: AttributeVector): number {
+  let lacking = 0;
+  for (let row = 0; row < codes.length; row++) lacking += codes[row]! >>> 31;
+  return codes.length - lacking;
 }
 
 /** Counts the rows that have a value and, up to the caps, the rows of each distinct value. */

@@ -71,13 +71,6 @@ const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
 });
 
-/** Counts the rows that have a value. Without a branch, which is mispredicted where half of the rows have one. */
-export function countPresent({ codes }: AttributeVector): number {
-  let lacking = 0;
-  for (let row = 0; row < codes.length; row++) lacking += codes[row]! >>> 31;
-  return codes.length - lacking;
-}
-
 /**
  * Encodes an attribute: constant where there is one value, dictionary where values repeat twice on average, else the
  * first of hexadecimal, integer and float that fits all values, else text. `present`: its rows that have a value.
