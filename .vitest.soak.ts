@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { bundledProgram } from "./test/server/bundled-program.ts";
 
 /** The long forms of the tests that take random ways: the same files, many more cases. */
 export default defineConfig({
+  plugins: [bundledProgram()],
   test: {
     environment: "node",
     include: [

@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { bundledProgram } from "./test/server/bundled-program.ts";
 
 export default defineConfig({
+  plugins: [bundledProgram()],
   test: {
     environment: "node",
     include: ["test/**/*.test.ts"],

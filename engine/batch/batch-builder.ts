@@ -3,7 +3,7 @@
 import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { encodeSortedRows, type SortedRows } from "../chunk/chunk-encoder.ts";
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
-import { type PackedChunk, packChunk, rowsZstdLevel } from "../chunk/packed-chunk.ts";
+import { type PackedChunk, packChunk, rowsCompression } from "../chunk/packed-chunk.ts";
 import type { PieceKey } from "../files/piece-keys.ts";
 import {
   attributeKeyBytesMax,
@@ -316,7 +316,7 @@ function isLarge(rows: number, { message }: SortedRows): boolean {
 function encodeDay(sorted: SortedRows, packedCaps: ChunkCaps | undefined): (EncodedChunk | PackedChunk)[] {
   if (packedCaps === undefined) return encodeSortedRows(sorted, { sealed: false });
   const chunks = encodeSortedRows(sorted, { sealed: true, caps: packedCaps });
-  return chunks.map((chunk) => packChunk(chunk, rowsZstdLevel));
+  return chunks.map((chunk) => packChunk(chunk, rowsCompression));
 }
 
 /**

@@ -1,15 +1,26 @@
 /** Chunks whose columns are compressed and framed for disk. */
 
-import { type PackedFrame, packFrame } from "../files/frame.ts";
+import { constants as zlibConstants } from "node:zlib";
+import { type Compression, compressionOfLevel, type PackedFrame, packFrame } from "../files/frame.ts";
 import type { ChunkHeader, EncodedChunk } from "./chunk-header.ts";
 
 /** Length of the LMDB key of a value of a chunk. */
 export const chunkKeyBytes = 8;
 
-/** Level for rows: fast to write. Their columns are encoded already, so higher levels save little more. */
-export const rowsZstdLevel = 3;
-/** Level for samples: 1.5 % smaller than level 3. They take so few bytes that the extra time does not matter. */
-export const samplesZstdLevel = 9;
+/**
+ * Rows: their columns are encoded already, so what still repeats is whole ids and texts. A fast search for repetitions
+ * of seven bytes and more, among 131,072 places of the last 4 MiB, takes two thirds of the time of level 3, and 0 to 1 %
+ * less disk.
+ */
+export const rowsCompression: Compression = {
+  ...compressionOfLevel(2),
+  [zlibConstants.ZSTD_c_strategy]: zlibConstants.ZSTD_fast,
+  [zlibConstants.ZSTD_c_minMatch]: 7,
+  [zlibConstants.ZSTD_c_hashLog]: 17,
+  [zlibConstants.ZSTD_c_windowLog]: 22,
+};
+/** Samples: 1.5 % smaller than at level 3. They take so few bytes that the extra time does not matter. */
+export const samplesCompression = compressionOfLevel(9);
 
 /** A chunk whose columns are compressed. It has no chunk number yet, so its frames still lack key and checksum. */
 export interface PackedChunk {
@@ -19,12 +30,15 @@ export interface PackedChunk {
 }
 
 /** Compresses the columns of a chunk, which is most of the work of sealing. Pure. */
-export function packChunk({ header, payloads, filters }: EncodedChunk, zstdLevel: number): PackedChunk {
+export function packChunk(
+  { header, payloads, filters }: EncodedChunk,
+  compression: Compression,
+): PackedChunk {
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
     return {
-      payload: packFrame(chunkKeyBytes, payload, { zstdLevel }),
-      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { zstdLevel }),
+      payload: packFrame(chunkKeyBytes, payload, { compression }),
+      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { compression }),
     };
   });
   return { header, columns };

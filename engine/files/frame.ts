@@ -34,9 +34,17 @@ export interface Frame {
 /** Below this many bytes zstd costs more in headers and calls than it saves. */
 const compressBytesMin = 256;
 
+/** Parameters of zstd, by their numbers in `zlib.constants`. */
+export type Compression = Readonly<Record<number, number>>;
+
+/** What zstd takes for one of its levels. */
+export function compressionOfLevel(level: number): Compression {
+  return { [zlibConstants.ZSTD_c_compressionLevel]: level };
+}
+
 export interface FrameOptions {
   /** Absent: no compression. The compressed payload is stored only where it saves an eighth or more. */
-  zstdLevel?: number;
+  compression?: Compression;
 }
 
 export function writeFrame(
@@ -66,10 +74,10 @@ export function packFrame(
 ): PackedFrame & { frame: Buffer } {
   let stored = payload;
   let codec = 0;
-  if (options.zstdLevel !== undefined && payload.byteLength >= compressBytesMin) {
+  if (options.compression !== undefined && payload.byteLength >= compressBytesMin) {
     const compressed = zstdCompressSync(payload, {
       chunkSize: zstdBytesMax(payload.byteLength),
-      params: { [zlibConstants.ZSTD_c_compressionLevel]: options.zstdLevel },
+      params: options.compression,
     });
     if (compressed.byteLength <= payload.byteLength - (payload.byteLength >> 3)) {
       stored = compressed;

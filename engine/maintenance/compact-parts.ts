@@ -7,7 +7,8 @@ import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { decodeChunks } from "../chunk/chunk-decoder.ts";
 import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
 import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
-import { type PackedChunk, packChunk, rowsZstdLevel, samplesZstdLevel } from "../chunk/packed-chunk.ts";
+import { type PackedChunk, packChunk, rowsCompression, samplesCompression } from "../chunk/packed-chunk.ts";
+import type { Compression } from "../files/frame.ts";
 import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
 
@@ -17,19 +18,19 @@ interface Compaction {
   compact: (sources: readonly ChunkSource[], options: EncodeOptions) => EncodedChunk[];
   /** The cap on rows (samples, for metrics) of a chunk. */
   rowsCap: "rowsMax" | "samplesMax";
-  zstdLevel: number;
+  compression: Compression;
 }
 
 const rowCompaction: Compaction = {
   compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
   rowsCap: "rowsMax",
-  zstdLevel: rowsZstdLevel,
+  compression: rowsCompression,
 };
 
 const sampleCompaction: Compaction = {
   compact: compactSamples,
   rowsCap: "samplesMax",
-  zstdLevel: samplesZstdLevel,
+  compression: samplesCompression,
 };
 
 const compactions: Record<Signal, Compaction> = {
@@ -60,6 +61,6 @@ export function compactAndPack(
   sources: readonly ChunkSource[],
   caps: ChunkCaps,
 ): PackedChunk[] {
-  const { zstdLevel } = compactions[signal];
-  return compact(signal, sources, { sealed: true, caps }).map((chunk) => packChunk(chunk, zstdLevel));
+  const { compression } = compactions[signal];
+  return compact(signal, sources, { sealed: true, caps }).map((chunk) => packChunk(chunk, compression));
 }

@@ -12,6 +12,7 @@ import { chunkKeyBytes, type PackedChunk } from "../chunk/packed-chunk.ts";
 import { Failure } from "../failure.ts";
 import {
   completeFrame,
+  compressionOfLevel,
   FrameKind,
   type PackedFrame,
   readFrame,
@@ -21,8 +22,8 @@ import {
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
-/** Level for chunk headers, which are read more often than columns. */
-const headerZstdLevel = 3;
+/** Of chunk headers, which are read more often than columns. */
+const headerCompression = compressionOfLevel(3);
 
 const ColumnPart = { payload: 0, filter: 1 } as const;
 
@@ -68,7 +69,7 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   }
   const key = headerKey(id);
   const frame = writeFrame(FrameKind.chunkHeader, key, Buffer.from(JSON.stringify(header)), {
-    zstdLevel: headerZstdLevel,
+    compression: headerCompression,
   });
   values.push({ key, frame });
   const bytes = values.reduce((sum, value) => sum + value.frame.byteLength, 0);

@@ -15,7 +15,7 @@ import type {
   ColumnHeader,
   EncodedChunk,
 } from "../../../engine/chunk/chunk-header.ts";
-import { type PackedChunk, packChunk, rowsZstdLevel } from "../../../engine/chunk/packed-chunk.ts";
+import { type PackedChunk, packChunk, rowsCompression } from "../../../engine/chunk/packed-chunk.ts";
 import {
   isPackedPart,
   openPart,
@@ -55,7 +55,7 @@ function drawChunks(random: Random, rows: number): EncodedChunk[] {
 }
 
 function pack(chunk: EncodedChunk): Uint8Array {
-  const part = serializePackedPart(packChunk(chunk, rowsZstdLevel));
+  const part = serializePackedPart(packChunk(chunk, rowsCompression));
   const bytes = new Uint8Array(part.byteLength);
   expect(writePart(part, bytes, 0)).toBe(bytes.byteLength);
   return bytes;
@@ -136,12 +136,14 @@ describe(`packed parts (SVC_SEED=${seed})`, () => {
   test("are sealed into a partition beside chunks, and read from its file", async () => {
     const random = new Random(seed + 1);
     const chunks = [...drawChunks(random, 300), ...drawChunks(random, 40)];
-    const parts = openBatch(writeBatch(chunks.map((chunk) => ({ day: 20_000, chunk: packChunk(chunk, 3) }))));
+    const parts = openBatch(
+      writeBatch(chunks.map((chunk) => ({ day: 20_000, chunk: packChunk(chunk, rowsCompression) }))),
+    );
     const toSeal = parts.map(({ bytes }, i) => ({ bytes, arrivalBase: 1_000 * (i + 1) }));
     const dir = mkdtempSync(join(tmpdir(), "svc-parts-"));
     try {
       const task = { kind: "seal", dir, day: 20_000, arrivalSealed: 1e6 } as const;
-      const last = packChunk(chunks[0]!, rowsZstdLevel);
+      const last = packChunk(chunks[0]!, rowsCompression);
       const manifest = await sealChunks({ ...task, chunks: [...toSeal, last] });
       expect(manifest.chunks).toHaveLength(chunks.length + 1);
       // Chunks are numbered in the order of the task, and listed in that of their times.

@@ -54,7 +54,7 @@ describe.runIf(hasScript)("on a terminal", () => {
   });
   afterAll(() => server.stop());
 
-  const program = join(import.meta.dirname, "../../../server/main.ts");
+  const program = join(import.meta.dirname, "../../../server/svc.js");
   const run = (words: string, env: Record<string, string> = {}) => {
     const command = `'${process.execPath}' '${program}' ${words} --url ${server.url} --data '${server.dir}'`;
     const { PATH } = process.env;
