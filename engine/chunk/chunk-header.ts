@@ -3,6 +3,7 @@
  * columns.
  */
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
+import type { ValuePages } from "../files/value-pages.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -44,6 +45,8 @@ export interface ColumnOutline {
   /** Bytes before compression of the payload, and of the filter (0: none). */
   payloadBytes: number;
   filterBytes: number;
+  /** Of a filter that is not compressed, so that pages of it can be read: see `listPageChecksums`. */
+  filterPages?: string;
   /** Sealed chunks only: checksums and stored bytes of the frames of payload and filter. */
   checksum?: number;
   filterChecksum?: number;
@@ -97,6 +100,8 @@ export interface ChunkSource {
    * Failure "damage".
    */
   filter(column: number): Uint8Array | undefined;
+  /** The filter of a column, to be read in pages; undefined where it can only be read as a whole. */
+  filterPages?(column: number): ValuePages | undefined;
 }
 
 /**

@@ -6,14 +6,18 @@ import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } 
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
+import type { ValuePages } from "../files/value-pages.ts";
 import type { ColumnHeap, ColumnMemory } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import { type MessageColumn, orderByTemplate, type TemplateOrder } from "../template/message-column.ts";
+import { PagedTokenFilter } from "../template/paged-token-filter.ts";
 import { PlainTextFilter } from "../template/plain-text-filter.ts";
-import type { TokenFilter } from "../template/token-filter.ts";
+import type { TokenSearch } from "../template/token-filter.ts";
 import {
+  ngramFilterBytes,
   ngramLengths,
   readTokenFilter,
+  tokenFilterStart,
   type VariableGroup,
   variableGroups,
 } from "../template/variable-columns.ts";
@@ -36,6 +40,11 @@ interface CachedValue<T> {
 /** By their bytes, since a reader keeps what it found last. */
 const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
 
+/**
+ * Tokens that are looked for in pages of a filter, before it is read as a whole: reading so many pages takes about as long.
+ */
+const pagedLookupsMax = 8;
+
 /** The decoded columns of a chunk, which all views of it share. */
 export class ChunkColumns {
   readonly source: ChunkSource;
@@ -46,6 +55,10 @@ export class ChunkColumns {
   /** The order of the messages by template. */
   readonly orders = new Map<"message", CachedValue<TemplateOrder>>();
   readonly filters = new Map<number, CachedValue<Uint8Array>>();
+  /** Filters of variables that can be read in pages, by their column. */
+  readonly pagedTokens = new Map<number, PagedTokenFilter>();
+  /** The n-gram filters of groups of variables, where they were read without the rest of the group's filter. */
+  readonly ngrams = new Map<number, CachedValue<Uint8Array>>();
   /** Columns computed from other columns, by the name of the field. */
   readonly derived = new Map<string, CachedValue<Column>>();
   /** The memory of all of these. */
@@ -196,14 +209,27 @@ export class ChunkView {
   /**
    * The token filter of a group of variables: which long numbers and ids it may hold. Undefined where there is none.
    */
-  tokenFilter(group: number): TokenFilter | undefined {
-    const filter = this.#variablesFilter(group);
+  tokenFilter(group: number): TokenSearch | undefined {
+    const index = this.#variablesIndex(group);
+    const paged = this.#pagedTokens(index, group);
+    const isWorthWhole =
+      paged === undefined || this.#chunk.filters.has(index) || paged.lookups >= pagedLookupsMax;
+    const filter = isWorthWhole ? this.#filter(index) : undefined;
+    if (filter === undefined && paged !== undefined) return paged;
     return filter === undefined ? undefined : readTokenFilter(filter, group, this.heap.kernels);
   }
 
   /** The character n-gram filter of a group of variables. Undefined where there is none. */
   ngramFilter(group: number): Uint8Array | undefined {
-    return ngramLengths[group] === undefined ? undefined : this.#variablesFilter(group);
+    if (ngramLengths[group] === undefined) return undefined;
+    const index = this.#variablesIndex(group);
+    const pages = this.#filterPages(index);
+    if (pages === undefined) return this.#filter(index);
+    const to = ngramFilterBytes(group);
+    if (!this.#chunk.ngrams.has(group) && !this.heap.hasRoom(to)) return undefined;
+    return this.#getOrMake(this.#chunk.ngrams, group, (held) =>
+      held.place(pages.read([{ from: 0, to }])[0]!),
+    );
   }
 
   /** Every attribute of one row. */
@@ -291,8 +317,23 @@ export class ChunkView {
     });
   }
 
-  #variablesFilter(group: number): Uint8Array | undefined {
-    return this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
+  #variablesIndex(group: number): number {
+    return findColumn(this.header, "variables", variableGroups[group]!);
+  }
+
+  #pagedTokens(index: number, group: number): PagedTokenFilter | undefined {
+    const known = this.#chunk.pagedTokens.get(index);
+    if (known !== undefined) return known;
+    const pages = this.#filterPages(index);
+    if (pages === undefined) return undefined;
+    const tokens = new PagedTokenFilter(pages, tokenFilterStart(group));
+    this.#chunk.pagedTokens.set(index, tokens);
+    return tokens;
+  }
+
+  /** Undefined where a filter can only be read as a whole, or there is none. */
+  #filterPages(index: number): ValuePages | undefined {
+    return index < 0 ? undefined : this.#chunk.source.filterPages?.(index);
   }
 
   /** Undefined also where there is no memory to cache it: filters only save work. */

@@ -2,7 +2,8 @@
 
 import { constants as zlibConstants } from "node:zlib";
 import { type Compression, compressionOfLevel, type PackedFrame, packFrame } from "../files/frame.ts";
-import type { ChunkHeader, EncodedChunk } from "./chunk-header.ts";
+import { listPageChecksums, pagedBytesMin } from "../files/value-pages.ts";
+import type { ChunkHeader, ColumnHeader, EncodedChunk } from "./chunk-header.ts";
 
 /** Length of the LMDB key of a value of a chunk. */
 export const chunkKeyBytes = 8;
@@ -34,12 +35,24 @@ export function packChunk(
   { header, payloads, filters }: EncodedChunk,
   compression: Compression,
 ): PackedChunk {
+  const described = header.columns.map((column, i) => {
+    const filter = filters[i];
+    return filter === undefined || !hasPages(column)
+      ? column
+      : { ...column, filterPages: listPageChecksums(filter) };
+  });
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
+    const ofFilter = described[i]!.filterPages === undefined ? { compression } : {};
     return {
       payload: packFrame(chunkKeyBytes, payload, { compression }),
-      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { compression }),
+      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, ofFilter),
     };
   });
-  return { header, columns };
+  return { header: { ...header, columns: described }, columns };
+}
+
+/** Filters of variables are membership filters for the most part, which cannot be compressed. */
+function hasPages({ role, filterBytes }: ColumnHeader): boolean {
+  return role === "variables" && filterBytes >= pagedBytesMin;
 }

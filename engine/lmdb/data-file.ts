@@ -264,6 +264,21 @@ export class DataFile {
     return this.#read(location, takeViewBytes);
   }
 
+  /** As `view`, of parts of a value: their places count from its beginning. */
+  viewParts(value: ValueLocation, parts: readonly ValueLocation[]): Buffer[] {
+    const bytes = takeViewBytes(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    return parts.map(({ offset, length }) => {
+      if (offset + length > value.length)
+        throw makeDamage(`byte ${value.offset}`, `the value there has only ${value.length} bytes`);
+      const part = bytes.subarray(at, at + length);
+      at += length;
+      if (this.#bytes === undefined) this.#readInto(part, value.offset + offset);
+      else part.set(this.read({ offset: value.offset + offset, length }));
+      return part;
+    });
+  }
+
   #read({ offset, length }: ValueLocation, allocate: (length: number) => Buffer): Buffer {
     // Checked before the allocation: a damaged length may exceed the memory.
     if (length > viewBytesMax && offset + length > this.byteLength()) {

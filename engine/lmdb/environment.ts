@@ -34,6 +34,11 @@ export interface LmdbEnvironment {
   get(key: Uint8Array): Uint8Array | undefined;
   /** As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. */
   view(key: Uint8Array): Uint8Array | undefined;
+  /**
+   * Parts of a value, their places counted from its beginning; valid until the next call of `view` or `viewParts` on this
+   * thread. Throws Failure "damage", also where a part passes the value's end.
+   */
+  viewParts(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined;
   /** Returns all keys in the order of their bytes. Throws Failure "damage". */
   keys(): Uint8Array[];
   /**
@@ -148,7 +153,11 @@ class ReadEnvironment implements LmdbEnvironment {
     return this.#read(key, (value) => this.file.view(value));
   }
 
-  #read(key: Uint8Array, read: (value: ValueLocation) => Uint8Array): Uint8Array | undefined {
+  viewParts(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
+    return this.#read(key, (value) => this.file.viewParts(value, parts));
+  }
+
+  #read<T>(key: Uint8Array, read: (value: ValueLocation) => T): T | undefined {
     return this.file.readConsistently((meta) => {
       const node = this.file.find(meta, key);
       return node && read(node);

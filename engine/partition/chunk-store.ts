@@ -14,11 +14,13 @@ import {
   completeFrame,
   compressionOfLevel,
   FrameKind,
+  frameBytes,
   type PackedFrame,
   readFrame,
   readFrameChecksum,
   writeFrame,
 } from "../files/frame.ts";
+import { type ByteRange, openPages } from "../files/value-pages.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
@@ -81,7 +83,7 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
  * a column, is missing or its checksum is another than recorded.
  */
 export function openChunk(
-  environment: Pick<LmdbEnvironment, "view">,
+  environment: Pick<LmdbEnvironment, "view" | "viewParts">,
   entry: { id: number; checksum: number },
   dir: string,
 ): ChunkSource {
@@ -117,6 +119,21 @@ export function openChunk(
       if (column.filterBytes === 0) return undefined;
       const key = chunkKey(entry.id, i, ColumnPart.filter);
       return read(key, FrameKind.column, column.filterChecksum, "a membership filter");
+    },
+    filterPages: (i) => {
+      const { filterPages, filterBytes } = header.columns[i]!;
+      if (filterPages === undefined) return undefined;
+      const key = chunkKey(entry.id, i, ColumnPart.filter);
+      const from = frameBytes(key.byteLength, 0);
+      const readStored = (ranges: readonly ByteRange[]): Uint8Array[] => {
+        const parts = environment.viewParts(
+          key,
+          ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from })),
+        );
+        if (parts === undefined) throw new Failure("damage", `${where}: a membership filter is missing`);
+        return parts;
+      };
+      return openPages(filterBytes, filterPages, readStored, `${where}: a membership filter`);
     },
   };
 }

@@ -80,7 +80,10 @@ export class ChunkReaders {
   #source(ref: ChunkRef): ChunkSource {
     if (ref.kind === "part") return openPart(ref.bytes, ref.arrivalBase);
     // Columns are read later, when the environment may have been closed to make room: it is looked up for each read.
-    const environment = { view: (key: Uint8Array) => this.environment(ref.dir).view(key) };
+    const environment: Pick<LmdbEnvironment, "view" | "viewParts"> = {
+      view: (key) => this.environment(ref.dir).view(key),
+      viewParts: (key, parts) => this.environment(ref.dir).viewParts(key, parts),
+    };
     return openChunk(environment, ref.entry, ref.dir);
   }
 

@@ -260,8 +260,19 @@ class PieceList {
   }
 }
 
-/** Reads a filter that `TokenFilterBuilder` wrote. */
-export class TokenFilter {
+/** Tells which blocks of texts may contain a long token. */
+export interface TokenSearch {
+  /** Returns whether some block may contain the token with these pieces. */
+  mayContain(pieces: LongToken): boolean;
+  /**
+   * Returns the blocks that may contain the token with these pieces, in ascending order. Block b begins with the text b
+   * × texts per block.
+   */
+  findBlocks(pieces: LongToken): readonly number[];
+}
+
+/** Reads a filter that `TokenFilterBuilder` wrote, from memory. */
+export class TokenFilter implements TokenSearch {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
   /** The token of the last probe. A query probes for the same token several times. */
@@ -275,15 +286,10 @@ export class TokenFilter {
     this.#kernels = kernels;
   }
 
-  /** Returns whether some block may contain the token with these pieces. */
   mayContain(pieces: LongToken): boolean {
     return this.findBlocks(pieces).length > 0;
   }
 
-  /**
-   * Returns the blocks that may contain the token with these pieces, in ascending order. Block b begins with the text b
-   * × texts per block.
-   */
   findBlocks(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");
     const last = this.#lastToken;

@@ -251,6 +251,17 @@ export interface EncodedGroup {
  */
 const tokenFilters = new WeakMap<Uint8Array, TokenFilter>();
 
+/** Where the token filter begins in a group's filter: behind the n-gram filter. */
+export function tokenFilterStart(group: number): number {
+  return align8(ngramFilterBytes(group));
+}
+
+/** Length of a group's n-gram filter, with which its filter begins; 0 where it has none. */
+export function ngramFilterBytes(group: number): number {
+  const width = ngramLengths[group];
+  return width === undefined ? 0 : NgramFilterBuilder.byteLength(width);
+}
+
 /** The token filter in a group's filter; undefined where an earlier build wrote the filter without one. */
 export function readTokenFilter(
   filter: Uint8Array,
@@ -259,8 +270,7 @@ export function readTokenFilter(
 ): TokenFilter | undefined {
   const cached = tokenFilters.get(filter);
   if (cached !== undefined) return cached;
-  const width = ngramLengths[group];
-  const from = width === undefined ? 0 : align8(NgramFilterBuilder.byteLength(width));
+  const from = tokenFilterStart(group);
   if (filter.byteLength <= from) return undefined;
   const tokens = new TokenFilter(filter.subarray(from), kernels);
   tokenFilters.set(filter, tokens);

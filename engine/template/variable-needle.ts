@@ -2,7 +2,7 @@
 import { makeNeedle, type Needle } from "../kernels/needle.ts";
 import { findNgrams, mayContainNgrams } from "./ngram-filter.ts";
 import { CharClass, classesOf } from "./slot-encoding.ts";
-import { findLongTokens, type LongToken, type TokenFilter } from "./token-filter.ts";
+import { findLongTokens, type LongToken, type TokenSearch } from "./token-filter.ts";
 import { groupClasses, ngramLengths } from "./variable-columns.ts";
 
 /** Filters of a chunk's variable groups: each rules out texts that no variable of the group contains. */
@@ -10,7 +10,7 @@ export interface GroupFilters {
   /** The n-gram filter of a group, where it has one. */
   ngrams: (group: number) => Uint8Array | undefined;
   /** The token filter of a group, where it has one. */
-  tokens: (group: number) => TokenFilter | undefined;
+  tokens: (group: number) => TokenSearch | undefined;
 }
 
 /** A text that a variable is to contain, and what that requires of the variable's slot and group. */

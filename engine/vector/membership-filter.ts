@@ -11,7 +11,8 @@ import type { TextVector } from "./text.ts";
  * contain.
  */
 const bitsPerValue = 12;
-const blockBytes = 32;
+/** Length of a block of a filter. */
+export const filterBlockBytes = 32;
 /** Multipliers of the specification, one for each word of a block. */
 const salts = Uint32Array.of(
   0x47b6137b,
@@ -26,7 +27,7 @@ const salts = Uint32Array.of(
 
 /** A filter that holds these hashes. `bitsEach`: its size in bits a hash. */
 export function buildMembershipFilter(hashes: Uint32Array, bitsEach = bitsPerValue): Uint8Array {
-  const blocks = Math.max(1, Math.ceil((hashes.length * bitsEach) / (blockBytes * 8)));
+  const blocks = Math.max(1, Math.ceil((hashes.length * bitsEach) / (filterBlockBytes * 8)));
   const words = new Uint32Array(blocks * 8);
   for (const hash of hashes) {
     const block = chooseBlock(hash, blocks);
@@ -52,6 +53,18 @@ export function mayContainIn(words: Uint32Array, from: number, to: number, hash:
   for (let i = 0; i < 8; i++) {
     if ((words[block + i]! & (1 << (Math.imul(key, salts[i]!) >>> 27))) === 0) return false;
   }
+  return true;
+}
+
+/** Where the bits of a hash lie in a filter of so many bytes: in the `filterBlockBytes` from there. */
+export function placeOfHash(hash: number, filterBytes: number): number {
+  return chooseBlock(hash, filterBytes / filterBlockBytes) * filterBlockBytes;
+}
+
+/** `mayContain`, by the bytes at `placeOfHash` alone. */
+export function mayHoldHash(block: Uint8Array, hash: number): boolean {
+  const mask = makeBlockMask(hash);
+  for (let i = 0; i < filterBlockBytes; i++) if ((mask[i]! & ~block[i]!) !== 0) return false;
   return true;
 }
 

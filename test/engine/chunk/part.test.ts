@@ -73,7 +73,7 @@ function headerOf({ header, listedValues }: ChunkSource): ChunkHeader {
 /** The header without what only says how the columns are stored. */
 function plainHeader({ columns, ...header }: ChunkHeader) {
   const plain = columns.map(
-    ({ storedBytes, filterStoredBytes, checksum, filterChecksum, ...column }) => column,
+    ({ storedBytes, filterStoredBytes, checksum, filterChecksum, filterPages, ...column }) => column,
   );
   return { ...header, columns: plain };
 }
@@ -93,7 +93,12 @@ function expectSame(source: ChunkSource, { header, payloads, filters }: EncodedC
 function seal(chunk: PackedChunk, id: number) {
   const { entry, values } = sealChunk(chunk, id);
   const frames = new Map(values.map(({ key, frame }) => [toText(key), frame]));
-  const open = () => openChunk({ view: (key) => frames.get(toText(key)) }, entry, "day");
+  const view = (key: Uint8Array) => frames.get(toText(key));
+  const viewParts = (key: Uint8Array, parts: readonly { offset: number; length: number }[]) => {
+    const frame = view(key);
+    return frame && parts.map(({ offset, length }) => frame.subarray(offset, offset + length));
+  };
+  const open = () => openChunk({ view, viewParts }, entry, "day");
   return { entry, open };
 }
 

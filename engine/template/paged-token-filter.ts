@@ -1,0 +1,67 @@
+/**
+ * A token filter of which only the pages are read that a token's pieces lie in. A first search for an id so reads one page
+ * in twenty; whoever searches again and again reads the whole filter once instead.
+ */
+import { Failure } from "../failure.ts";
+import type { ValuePages } from "../files/value-pages.ts";
+import { filterBlockBytes, mayHoldHash, placeOfHash } from "../vector/membership-filter.ts";
+import type { LongToken, TokenSearch } from "./token-filter.ts";
+
+export class PagedTokenFilter implements TokenSearch {
+  readonly #pages: ValuePages;
+  /** Where the token filter begins in the filter. */
+  readonly #from: number;
+  /** Where each block's section begins, then the end of the last. */
+  #sections: Uint32Array | undefined;
+  #lastToken: LongToken | undefined;
+  #lastBlocks: readonly number[] = [];
+  /** Tokens that were looked for. */
+  lookups = 0;
+
+  constructor(pages: ValuePages, from: number) {
+    this.#pages = pages;
+    this.#from = from;
+  }
+
+  mayContain(pieces: LongToken): boolean {
+    return this.findBlocks(pieces).length > 0;
+  }
+
+  findBlocks(pieces: LongToken): readonly number[] {
+    const last = this.#lastToken;
+    if (last?.length === pieces.length && pieces.every((piece, i) => piece === last[i]))
+      return this.#lastBlocks;
+    this.lookups++;
+    this.#sections ??= this.#readSections();
+    const sections = this.#sections;
+    let blocks = Array.from({ length: sections.length - 1 }, (_, block) => block);
+    for (const piece of pieces) if (blocks.length > 0) blocks = this.#keepHolding(blocks, piece, sections);
+    this.#lastToken = pieces;
+    this.#lastBlocks = blocks;
+    return blocks;
+  }
+
+  /** Those of some blocks whose section may hold a piece. */
+  #keepHolding(blocks: readonly number[], piece: number, sections: Uint32Array): number[] {
+    const ranges = blocks.map((block) => {
+      const from = sections[block]! + placeOfHash(piece, sections[block + 1]! - sections[block]!);
+      return { from, to: from + filterBlockBytes };
+    });
+    const read = this.#pages.read(ranges);
+    return blocks.filter((_, i) => mayHoldHash(read[i]!, piece));
+  }
+
+  #readSections(): Uint32Array {
+    const [count = 0] = this.#readWords(this.#from, 1);
+    const begin = this.#from + 4 * (1 + count);
+    if (begin > this.#pages.byteLength) throw new Failure("damage", "message: a token filter has no end");
+    const ends = this.#readWords(this.#from + 4, count);
+    return Uint32Array.of(begin, ...ends.map((end) => begin + end));
+  }
+
+  #readWords(from: number, count: number): number[] {
+    const [bytes] = this.#pages.read([{ from, to: from + 4 * count }]);
+    const view = new DataView(bytes!.buffer, bytes!.byteOffset, bytes!.byteLength);
+    return Array.from({ length: count }, (_, i) => view.getUint32(4 * i, true));
+  }
+}
