@@ -11,7 +11,7 @@ const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|bench))?(?:\.(?:[jt]s|t
 
 /** Foreign packages that one file alone imports. */
 const edges: Record<string, string> = {
-  lmdb: "engine/lmdb/environment.ts",
+  lmdb: "engine/lmdb/native-database.ts",
   tinypool: "",
   re2js: "",
   "apache-arrow": "engine/scatter/arrow-batch.ts",

@@ -37,13 +37,12 @@ export function packChunk(
 ): PackedChunk {
   const described = header.columns.map((column, i) => {
     const filter = filters[i];
-    return filter === undefined || !hasPages(column)
-      ? column
-      : { ...column, filterPages: listPageChecksums(filter) };
+    const isPaged = isVariables(column) && column.filterBytes >= pagedBytesMin;
+    return filter === undefined || !isPaged ? column : { ...column, filterPages: listPageChecksums(filter) };
   });
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
-    const ofFilter = described[i]!.filterPages === undefined ? { compression } : {};
+    const ofFilter = isVariables(header.columns[i]!) ? {} : { compression };
     return {
       payload: packFrame(chunkKeyBytes, payload, { compression }),
       filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, ofFilter),
@@ -52,7 +51,7 @@ export function packChunk(
   return { header: { ...header, columns: described }, columns };
 }
 
-/** Filters of variables are membership filters for the most part, which cannot be compressed. */
-function hasPages({ role, filterBytes }: ColumnHeader): boolean {
-  return role === "variables" && filterBytes >= pagedBytesMin;
+/** The filter of such a column is a membership filter for the most part, which cannot be compressed. */
+function isVariables({ role }: ColumnHeader): boolean {
+  return role === "variables";
 }

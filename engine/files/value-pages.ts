@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 /** Length of every page but the last. Part of the format. */
 const pageBytes = 4_096;
 /** Shorter values are read as a whole. */
-export const pagedBytesMin = 4 * pageBytes;
+export const pagedBytesMin = 64 * pageBytes;
 
 /** Bytes [from, to) of a value. */
 export interface ByteRange {
@@ -35,41 +35,88 @@ export function listPageChecksums(value: Uint8Array): string {
   return checksums.toString("base64");
 }
 
+function readChecksums(base64: string): Uint32Array {
+  const bytes = Buffer.from(base64, "base64");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Uint32Array.from({ length: bytes.byteLength >> 2 }, (_, i) => view.getUint32(4 * i, true));
+}
+
+/**
+ * Reads ranges of a stored value, each of whole pages. `isIntact` tells whether what was read is what was written; where it
+ * is not, the value may have been moved meanwhile.
+ */
+export type ReadStoredPages = (
+  ranges: readonly ByteRange[],
+  isIntact: (read: readonly Uint8Array[]) => boolean,
+) => readonly Uint8Array[];
+
 /**
  * Reads a value in pages.
  * @param byteLength length of the value
  * @param checksums as `listPageChecksums` returns them
- * @param readStored reads ranges of the stored value, each of whole pages
  * @param where the value's name in errors
  */
 export function openPages(
   byteLength: number,
   checksums: string,
-  readStored: (ranges: readonly ByteRange[]) => Uint8Array[],
+  readStored: ReadStoredPages,
   where: string,
 ): ValuePages {
-  const expected = Buffer.from(checksums, "base64");
-  const checkPages = (bytes: Uint8Array, from: number): void => {
-    for (let at = 0, i = (from / pageBytes) * 4; at < bytes.byteLength; at += pageBytes, i += 4) {
-      if (crc32(bytes.subarray(at, at + pageBytes)) !== expected.readUInt32LE(i))
-        throw new Failure("damage", `${where}: the checksum of a page does not match the bytes`);
-    }
-  };
-  const toPages = ({ from, to }: ByteRange): ByteRange => {
-    if (from > to || to > byteLength || (expected.byteLength >> 2) * pageBytes < byteLength)
-      throw new Failure("damage", `${where}: it ends before what is looked for`);
-    const pagesTo = Math.ceil(to / pageBytes) * pageBytes;
-    return { from: from - (from % pageBytes), to: Math.min(pagesTo, byteLength) };
-  };
+  const expected = readChecksums(checksums);
+  const hasAll = expected.length * pageBytes >= byteLength;
   return {
     byteLength,
     read: (ranges) => {
-      const pages = ranges.map(toPages);
-      return readStored(pages).map((bytes, i) => {
-        checkPages(bytes, pages[i]!.from);
-        const { from, to } = ranges[i]!;
-        return bytes.subarray(from - pages[i]!.from, to - pages[i]!.from);
+      for (const { from, to } of ranges)
+        if (from > to || to > byteLength || !hasAll)
+          throw new Failure("damage", `${where}: it ends before what is looked for`);
+      const runs = joinNear(ranges, byteLength);
+      const areIntact = (read: readonly Uint8Array[]): boolean => {
+        for (const [i, range] of ranges.entries())
+          if (!isIntact(range, read[runs.of[i]!]!, runs.ranges[runs.of[i]!]!.from, expected)) return false;
+        return true;
+      };
+      const read = readStored(runs.ranges, areIntact);
+      if (!areIntact(read))
+        throw new Failure("damage", `${where}: the checksum of a page does not match the bytes`);
+      return ranges.map(({ from, to }, i) => {
+        const run = runs.of[i]!;
+        return read[run]!.subarray(from - runs.ranges[run]!.from, to - runs.ranges[run]!.from);
       });
     },
   };
+}
+
+/** Reading so many bytes takes about as long as one read more. */
+const gapBytesMax = 8 * pageBytes;
+
+/**
+ * The pages of ranges; where these follow each other closely, they are read at once, in one run. `of`: for each range its
+ * run.
+ */
+function joinNear(ranges: readonly ByteRange[], byteLength: number): { ranges: ByteRange[]; of: number[] } {
+  const runs: ByteRange[] = [];
+  const of: number[] = [];
+  let last: ByteRange | undefined;
+  for (const range of ranges) {
+    const from = range.from - (range.from % pageBytes);
+    const to = Math.min(Math.ceil(range.to / pageBytes) * pageBytes, byteLength);
+    if (last !== undefined && from >= last.from && from - last.to <= gapBytesMax)
+      last.to = Math.max(last.to, to);
+    else {
+      last = { from, to };
+      runs.push(last);
+    }
+    of.push(runs.length - 1);
+  }
+  return { ranges: runs, of };
+}
+
+/** Whether the pages of a range are what was written. `run`: what was read from `runFrom` on. */
+function isIntact({ from, to }: ByteRange, run: Uint8Array, runFrom: number, expected: Uint32Array): boolean {
+  for (let page = Math.floor(from / pageBytes); page * pageBytes < to; page++) {
+    const at = page * pageBytes - runFrom;
+    if (crc32(run.subarray(at, at + pageBytes)) !== expected[page]) return false;
+  }
+  return true;
 }

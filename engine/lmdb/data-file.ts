@@ -136,6 +136,11 @@ export class DataFile {
     }
   }
 
+  /** The newest meta page, as it was read last. */
+  get lastMeta(): Meta | undefined {
+    return this.#newest;
+  }
+
   #readMetaPages(): void {
     const read = readSync(this.#fd, this.#metaPages, 0, this.#metaPages.length, 0);
     this.#metaPages.fill(0, read);

@@ -1,6 +1,5 @@
 /**
- * LMDB environments: the one file that uses the lmdb package. Only writes go through its native code, after an audit
- * of the file's trees. Reads go through DataFile, so that flipped bits or a truncated file under a running process are
+ * LMDB environments. Only writes go through LMDB's native code, after an audit of the file's trees. Reads go through DataFile, so that flipped bits or a truncated file under a running process are
  * errors instead of the end of the process.
  *
  * One thread at a time may have an environment open for writing. Any number of threads and processes may have it open
@@ -18,14 +17,12 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import type { RootDatabase, RootDatabaseOptions } from "lmdb";
 import { Failure } from "../failure.ts";
 import { type Changes, CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
 import { DataFile } from "./data-file.ts";
 import { toDiskFullFailure } from "./disk-full.ts";
+import { commit, type Database, mapBytes, openLmdb } from "./native-database.ts";
 import { buildEmptyDataFile, keyBytesMax, type Meta, type ValueLocation } from "./page.ts";
 import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 
@@ -36,9 +33,14 @@ export interface LmdbEnvironment {
   view(key: Uint8Array): Uint8Array | undefined;
   /**
    * Parts of a value, their places counted from its beginning; valid until the next call of `view` or `viewParts` on this
-   * thread. Throws Failure "damage", also where a part passes the value's end.
+   * thread. Where `isIntact` finds in what was read what the caller wrote, nobody looks whether there was a commit
+   * meanwhile, which takes two reads more. Throws Failure "damage", also where a part passes the value's end.
    */
-  viewParts(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined;
+  viewParts(
+    key: Uint8Array,
+    parts: readonly ValueLocation[],
+    isIntact: (read: readonly Uint8Array[]) => boolean,
+  ): Uint8Array[] | undefined;
   /** Returns all keys in the order of their bytes. Throws Failure "damage". */
   keys(): Uint8Array[];
   /**
@@ -61,40 +63,10 @@ interface Transaction {
   remove(key: Uint8Array): void;
 }
 
-/**
- * Loads the native code when an environment is opened for writing, not with this module: a thread that is terminated
- * while it loads ends the whole process, and most threads only read.
- */
-function loadLmdb(): typeof import("lmdb") {
-  return requireHere("lmdb") as typeof import("lmdb");
-}
-
-const requireHere = createRequire(import.meta.url);
-
 /** Page size of every new file. It does not depend on the machine's page size, so that data folders can be moved. */
 const newPageBytes = 4096;
-/** Address space that LMDB reserves at first; it maps more when a file outgrows it. */
-const mapBytes = 2 ** 36;
-/** Length of the lock file: LMDB's mutexes and 126 readers take 8,272 bytes. */
-const lockBytes = 16_384;
-/** lmdb-js reports the cause of a failed commit in a second promise, which for some causes never settles. */
-const causeWaitMsMax = 1_000;
 /** Values of one transaction of `fillEnvironment`: LMDB holds a transaction's pages in memory until the commit. */
 const transactionBytesMax = 32 * 2 ** 20;
-
-const nativeOptions: RootDatabaseOptions & { batchStartThreshold: number } = {
-  // Otherwise lmdb-js takes a folder with a dot in its name for a file.
-  noSubdir: false,
-  keyEncoding: "binary",
-  encoding: "binary",
-  mapSize: mapBytes,
-  maxDbs: 1,
-  // A commit is on disk when its promise resolves, and the next start never has to roll back a half-synced one.
-  overlappingSync: false,
-  // A transaction begins only when its list of operations is complete.
-  eventTurnBatching: false,
-  batchStartThreshold: Number.MAX_SAFE_INTEGER,
-};
 
 /**
  * Opens the environment in `dir`. Opening it for writing audits its trees (see `auditPageTree`), unless the caller has
@@ -153,8 +125,27 @@ class ReadEnvironment implements LmdbEnvironment {
     return this.#read(key, (value) => this.file.view(value));
   }
 
-  viewParts(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
+  viewParts(
+    key: Uint8Array,
+    parts: readonly ValueLocation[],
+    isIntact: (read: readonly Uint8Array[]) => boolean,
+  ): Uint8Array[] | undefined {
+    const read = this.#viewPartsAsBefore(key, parts);
+    if (read !== undefined && isIntact(read)) return read;
     return this.#read(key, (value) => this.file.viewParts(value, parts));
+  }
+
+  /** The parts where the last snapshot that was read has them; undefined where it is gone or has none. */
+  #viewPartsAsBefore(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
+    const meta = this.file.lastMeta;
+    if (meta === undefined) return undefined;
+    try {
+      const value = this.file.find(meta, key);
+      return value && this.file.viewParts(value, parts);
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
   }
 
   #read<T>(key: Uint8Array, read: (value: ValueLocation) => T): T | undefined {
@@ -187,8 +178,6 @@ class ReadEnvironment implements LmdbEnvironment {
     this.file.close();
   }
 }
-
-type Database = RootDatabase<Uint8Array, Uint8Array>;
 
 class WriteEnvironment extends ReadEnvironment {
   /**
@@ -316,36 +305,9 @@ class WriteEnvironment extends ReadEnvironment {
   }
 }
 
-/** Commits the changes. Throws the error that LMDB reported, with LMDB's error number as `code`. */
-async function commit(database: Database, changes: Changes): Promise<void> {
-  try {
-    await database.batch(() => {
-      for (const { key, value } of changes.values()) {
-        if (value === undefined) void database.remove(key);
-        else void database.put(key, value);
-      }
-    });
-  } catch (error) {
-    const { commitError } = error as { commitError?: Promise<never> };
-    if (commitError !== undefined)
-      await Promise.race([commitError, setTimeout(causeWaitMsMax, undefined, { ref: false })]);
-    throw error;
-  }
-}
-
 function auditFolder(dir: string): void {
   const { ok, problems } = auditPageTree(join(dir, "data.mdb"));
   if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
-}
-
-function openLmdb(dir: string): Database {
-  createLockFile(dir);
-  try {
-    return loadLmdb().open<Uint8Array, Uint8Array>(dir, nativeOptions);
-  } finally {
-    // LMDB keeps it mapped. Without a name nothing else can change its bits, which would mislead the next commit.
-    rmSync(join(dir, "lock.mdb"), { force: true });
-  }
 }
 
 /**
@@ -363,21 +325,6 @@ function createDataFile(dir: string): void {
       syncFolderSync(at);
       if (at === top) break;
     }
-  } catch (error) {
-    rmSync(file, { force: true });
-    throw toDiskFullFailure(error, dir, new Map());
-  }
-}
-
-/**
- * Creates the file in which LMDB keeps its locks. A new one each time is enough, since no one else opens the
- * environment through LMDB. It is written in full: LMDB maps it, and a hole in it on a full disk would end the process.
- */
-function createLockFile(dir: string): void {
-  const file = join(dir, "lock.mdb");
-  try {
-    rmSync(file, { force: true });
-    writeFileSync(file, Buffer.alloc(lockBytes));
   } catch (error) {
     rmSync(file, { force: true });
     throw toDiskFullFailure(error, dir, new Map());

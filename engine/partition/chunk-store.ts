@@ -20,12 +20,14 @@ import {
   readFrameChecksum,
   writeFrame,
 } from "../files/frame.ts";
-import { type ByteRange, openPages } from "../files/value-pages.ts";
+import { openPages, type ReadStoredPages } from "../files/value-pages.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
 /** Of chunk headers, which are read more often than columns. */
 const headerCompression = compressionOfLevel(3);
+/** Shorter headers are not compressed: a first question reads the header of every chunk, and unpacking takes longer than reading. */
+const plainHeaderBytesMax = 16 * 1024;
 
 const ColumnPart = { payload: 0, filter: 1 } as const;
 
@@ -70,9 +72,9 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
     header.columns.push(sealed);
   }
   const key = headerKey(id);
-  const frame = writeFrame(FrameKind.chunkHeader, key, Buffer.from(JSON.stringify(header)), {
-    compression: headerCompression,
-  });
+  const json = Buffer.from(JSON.stringify(header));
+  const options = json.byteLength < plainHeaderBytesMax ? {} : { compression: headerCompression };
+  const frame = writeFrame(FrameKind.chunkHeader, key, json, options);
   values.push({ key, frame });
   const bytes = values.reduce((sum, value) => sum + value.frame.byteLength, 0);
   return { entry: makeChunkEntry({ id, bytes, checksum: readFrameChecksum(frame) }, header), values };
@@ -125,13 +127,11 @@ export function openChunk(
       if (filterPages === undefined) return undefined;
       const key = chunkKey(entry.id, i, ColumnPart.filter);
       const from = frameBytes(key.byteLength, 0);
-      const readStored = (ranges: readonly ByteRange[]): Uint8Array[] => {
-        const parts = environment.viewParts(
-          key,
-          ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from })),
-        );
-        if (parts === undefined) throw new Failure("damage", `${where}: a membership filter is missing`);
-        return parts;
+      const readStored: ReadStoredPages = (ranges, isIntact) => {
+        const parts = ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from }));
+        const read = environment.viewParts(key, parts, isIntact);
+        if (read === undefined) throw new Failure("damage", `${where}: a membership filter is missing`);
+        return read;
       };
       return openPages(filterBytes, filterPages, readStored, `${where}: a membership filter`);
     },

@@ -82,7 +82,7 @@ export class ChunkReaders {
     // Columns are read later, when the environment may have been closed to make room: it is looked up for each read.
     const environment: Pick<LmdbEnvironment, "view" | "viewParts"> = {
       view: (key) => this.environment(ref.dir).view(key),
-      viewParts: (key, parts) => this.environment(ref.dir).viewParts(key, parts),
+      viewParts: (key, parts, isIntact) => this.environment(ref.dir).viewParts(key, parts, isIntact),
     };
     return openChunk(environment, ref.entry, ref.dir);
   }

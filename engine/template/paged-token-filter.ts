@@ -7,6 +7,9 @@ import type { ValuePages } from "../files/value-pages.ts";
 import { filterBlockBytes, mayHoldHash, placeOfHash } from "../vector/membership-filter.ts";
 import type { LongToken, TokenSearch } from "./token-filter.ts";
 
+/** Hardly a filter has more sections, so their ends are read together with their number. */
+const usualSections = 255;
+
 export class PagedTokenFilter implements TokenSearch {
   readonly #pages: ValuePages;
   /** Where the token filter begins in the filter. */
@@ -52,16 +55,19 @@ export class PagedTokenFilter implements TokenSearch {
   }
 
   #readSections(): Uint32Array {
-    const [count = 0] = this.#readWords(this.#from, 1);
+    const usual = this.#readWords(1 + usualSections);
+    const count = usual[0] ?? 0;
     const begin = this.#from + 4 * (1 + count);
     if (begin > this.#pages.byteLength) throw new Failure("damage", "message: a token filter has no end");
-    const ends = this.#readWords(this.#from + 4, count);
-    return Uint32Array.of(begin, ...ends.map((end) => begin + end));
+    const words = count < usual.length ? usual : this.#readWords(1 + count);
+    return Uint32Array.of(begin, ...words.slice(1, 1 + count).map((end) => begin + end));
   }
 
-  #readWords(from: number, count: number): number[] {
-    const [bytes] = this.#pages.read([{ from, to: from + 4 * count }]);
+  /** The first words of the token filter, as many as there are. */
+  #readWords(count: number): number[] {
+    const to = Math.min(this.#from + 4 * count, this.#pages.byteLength);
+    const [bytes] = this.#pages.read([{ from: this.#from, to }]);
     const view = new DataView(bytes!.buffer, bytes!.byteOffset, bytes!.byteLength);
-    return Array.from({ length: count }, (_, i) => view.getUint32(4 * i, true));
+    return Array.from({ length: bytes!.byteLength >> 2 }, (_, i) => view.getUint32(4 * i, true));
   }
 }

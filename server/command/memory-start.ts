@@ -19,6 +19,13 @@ const arenas = { name: "MALLOC_ARENA_MAX", usual: 2, tight: 1 };
  * place of 490, for 15 % more time. A server with more memory keeps the default, since searches allocate such buffers again.
  */
 const mappedBytes = { name: "MALLOC_MMAP_THRESHOLD_", usual: 2 ** 20, scarce: 2 ** 16 };
+/**
+ * glibc asks for pages of 2 MiB for what it maps, where the system leaves that to programs. Columns are written once, from
+ * beginning to end, into buffers that are new: a load of two million rows took a fifth fewer faults of pages, and, where
+ * a fault is expensive, as in some virtual machines, a tenth less time. Such pages may hold more than is used, so not where
+ * memory is scarce.
+ */
+const largePages = { name: "GLIBC_TUNABLES", value: "glibc.malloc.hugetlb=1" };
 /** A server that may use less memory than this has one arena, and returns small freed buffers, too. */
 const tightServerBytes = 2 ** 30;
 /** Lets the engine have V8 look for unused objects: it does not count shared memory, in which rows are before they are sealed. */
@@ -47,6 +54,7 @@ export function restartWithLessMemory(use: "serve" | "load", memoryBytes: number
   };
   if (use === "load") malloc[mappedBytes.name] = String(isScarce ? mappedBytes.scarce : mappedBytes.usual);
   else if (isTightServer) malloc[mappedBytes.name] = String(mappedBytes.scarce);
+  if (!isScarce) malloc[largePages.name] = largePages.value;
   try {
     process.execve?.(process.execPath, words, { ...malloc, ...process.env });
   } catch {

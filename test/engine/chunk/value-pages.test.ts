@@ -19,7 +19,7 @@ function open(stored: Uint8Array, checksums: string, reads: ByteRange[] = []) {
   return openPages(stored.byteLength, checksums, readStored, "the filter");
 }
 
-test(`ranges of a value are read by whole pages, and no others (SVC_SEED=${seed})`, () => {
+test(`ranges of a value are read by whole pages, those that are near each other at once (SVC_SEED=${seed})`, () => {
   const random = new Random(seed);
   for (let round = 0; round < 200; round++) {
     const value = Uint8Array.from({ length: 1 + random.below(40_000) }, () => random.below(256));
@@ -29,10 +29,10 @@ test(`ranges of a value are read by whole pages, and no others (SVC_SEED=${seed}
     expect(pages.read(ranges).map((bytes) => Buffer.from(bytes))).toEqual(
       ranges.map(({ from, to }) => Buffer.from(value.subarray(from, to))),
     );
-    for (const [i, { from, to }] of reads.entries()) {
+    for (const { from, to } of reads) {
       expect(from % pageBytes).toBe(0);
-      expect(ranges[i]!.from - from).toBeLessThan(pageBytes);
-      expect(to - ranges[i]!.to).toBeLessThan(pageBytes);
+      expect(ranges.some((range) => range.from >= from && range.from - from < pageBytes)).toBe(true);
+      expect(ranges.some((range) => range.to <= to && to - range.to < pageBytes)).toBe(true);
     }
   }
 });

@@ -106,7 +106,7 @@ test(`counts of 300 parts of messages agree with a loop over the rows (SVC_SEED=
   expect(found).toBeGreaterThan(100);
 });
 
-test(`the first counts of a store agree, too: they read pages of its filters (SVC_SEED=${seed})`, async () => {
+test(`the first counts of a store agree, too (SVC_SEED=${seed})`, async () => {
   for (let opening = 0; opening < 8; opening++) {
     await store.close();
     store = await openStore({ dir, threads: 2 });
