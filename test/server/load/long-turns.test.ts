@@ -96,11 +96,16 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     const server = await startWatched(dir);
     const query = (path: string, body: object) => server.call("POST", `/api/v1/query/${path}`, body);
     const count = { ...searchAll, query: "count(logs) by (service.name)", bucketSize: 86_400 * 365 };
-    const found: string[] = [];
+    // A piece of work that is measured again gives the same answer again.
+    const found = { newest: "", count: "" };
     const long = await findLongTurns(server, {
-      "newest rows": async () => found.push((await query("logs", searchAll)).text),
+      "newest rows": async () => {
+        found.newest = (await query("logs", searchAll)).text;
+      },
       "rows of a word": () => query("logs", { ...searchAll, query: "row" }),
-      count: async () => found.push((await query("timeseries", count)).text),
+      count: async () => {
+        found.count = (await query("timeseries", count)).text;
+      },
       fields: () => query("fields", searchAll),
       metrics: () => server.call("GET", "/metrics"),
       "a new row, sealed": async () => {
@@ -113,11 +118,11 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
       },
     });
     expect(long).toEqual([]);
-    expect((JSON.parse(found[0]!) as { count: number }).count).toBe(100);
-    const { series } = JSON.parse(found[1]!) as { series: { points: [number, number][] }[] };
+    expect((JSON.parse(found.newest) as { count: number }).count).toBe(100);
+    const { series } = JSON.parse(found.count) as { series: { points: [number, number][] }[] };
     expect(series[0]!.points.reduce((sum, [, rows]) => sum + rows, 0)).toBe(many * 10);
     expect(await server.stop()).toBeLessThan(stopMsMax);
-  }, 180_000);
+  }, 300_000);
 
   test("searches with 300,000 groups", async () => {
     const server = await startWatched(dataFolder());
