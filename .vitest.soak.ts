@@ -23,6 +23,8 @@ export default defineConfig({
     ],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],
+    // A second, which is the default, is too short for a page on a machine that others use.
+    expect: { poll: { timeout: 15_000 } },
     env: { SVC_SOAK: "1" },
     testTimeout: 14_400_000,
     hookTimeout: 600_000,

@@ -8,6 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],
+    // A second, which is the default, is too short for a page on a machine that others use.
+    expect: { poll: { timeout: 15_000 } },
     globalSetup: ["test/page/build-page.ts"],
     // Half of the time is waiting for processes that start and stop, so that two files at once pay on two cores.
     maxWorkers: 2,

@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)("dashboards", () => {
     await expect
       .poll(() => panel("Shares").getByRole("listitem").allTextContents())
       .toEqual([...["pay 50.0 %", "mail 33.3 %", "cart 16.7 %"].map((text) => ` ${text}`)]);
-    expect(await panel("Table").getByRole("row").count()).toBe(1 + services.length);
+    await expect.poll(() => panel("Table").getByRole("row").count()).toBe(1 + services.length);
     await panel("Foreign").getByText("PromQL").waitFor();
     await page.getByText("within", { exact: true }).waitFor();
     await panel("Log").getByText("row of cart").first().waitFor();
