@@ -1,11 +1,17 @@
 /** Measures how long work keeps this thread from other work. */
 import { existsSync } from "node:fs";
 import { findOwnThread, ThreadClock } from "../../engine/index.ts";
+import { measureSlowness } from "../slowness.ts";
 
 /** False where the system does not say how much CPU time a thread has used. */
 export const canMeasureTurns = existsSync("/proc/thread-self/schedstat");
 
-/** Runs work; returns the longest turn of this thread meanwhile in CPU milliseconds. */
+const slowness = measureSlowness();
+
+/**
+ * Runs work; returns the longest turn of this thread meanwhile, in CPU milliseconds of the machine for which bounds are
+ * stated.
+ */
 export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   const clock = new ThreadClock(findOwnThread());
   let longestMs = 0;
@@ -22,5 +28,5 @@ export async function longestTurnMs(work: () => Promise<unknown>): Promise<numbe
   isOver = true;
   look();
   clock.close();
-  return longestMs;
+  return longestMs / slowness;
 }
