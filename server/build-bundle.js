@@ -13,7 +13,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { bundlesFolder, digestOf, findBundle, listName } from "./bundle.js";
+import { bundlesFolder, digestOf, findBundle, listName, startsThread } from "./bundle.js";
 
 /** The program, the programs of its threads, and the faces of the layers for whoever uses them as a library. */
 const entries = [
@@ -24,8 +24,6 @@ const entries = [
   "server/investigate/analysis/analysis-worker.ts",
   "engine/worker/worker.ts",
 ];
-/** Modules that start a thread, whose program stands beside them in the bundle as in the sources. */
-const startsThread = /-thread\.ts$/;
 /** Older bundles that stay: a server may still run from one, and load a part of it only now. */
 const olderBundlesMax = 20;
 

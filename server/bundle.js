@@ -7,6 +7,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Modules that start a thread, whose program stands beside them in the bundle as in the sources. */
+export const startsThread = /-thread\.ts$/;
+
 /** Where bundles lie below the top folder: one in a folder of its own, and the list of what the newest was made of. */
 export const bundlesFolder = "dist/bundle";
 export const listName = "newest.json";

@@ -41,7 +41,8 @@ interface CachedValue<T> {
 const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
 
 /**
- * Tokens that are looked for in pages of a filter, before it is read as a whole: reading so many pages takes about as long.
+ * After so many lookups in single pages a filter is read and cached as a whole: the pages of all these lookups together
+ * take about as long to read.
  */
 const pagedLookupsMax = 8;
 
@@ -55,7 +56,9 @@ export class ChunkColumns {
   /** The order of the messages by template. */
   readonly orders = new Map<"message", CachedValue<TemplateOrder>>();
   readonly filters = new Map<number, CachedValue<Uint8Array>>();
-  /** Filters of variables that can be read in pages, by their column. */
+  /** Filters that can be read in pages, by their column. */
+  readonly filterPages = new Map<number, ValuePages | undefined>();
+  /** The token filters in these. */
   readonly pagedTokens = new Map<number, PagedTokenFilter>();
   /** The n-gram filters of groups of variables, where they were read without the rest of the group's filter. */
   readonly ngrams = new Map<number, CachedValue<Uint8Array>>();
@@ -212,11 +215,9 @@ export class ChunkView {
   tokenFilter(group: number): TokenSearch | undefined {
     const index = this.#variablesIndex(group);
     const paged = this.#pagedTokens(index, group);
-    const isWorthWhole =
-      paged === undefined || this.#chunk.filters.has(index) || paged.lookups >= pagedLookupsMax;
-    const filter = isWorthWhole ? this.#filter(index) : undefined;
-    if (filter === undefined && paged !== undefined) return paged;
-    return filter === undefined ? undefined : readTokenFilter(filter, group, this.heap.kernels);
+    const readsPages = paged !== undefined && paged.lookups < pagedLookupsMax;
+    const filter = readsPages ? undefined : this.#filter(index);
+    return filter === undefined ? paged : readTokenFilter(filter, group, this.heap.kernels);
   }
 
   /** The character n-gram filter of a group of variables. Undefined where there is none. */
@@ -333,7 +334,8 @@ export class ChunkView {
 
   /** Undefined where a filter can only be read as a whole, or there is none. */
   #filterPages(index: number): ValuePages | undefined {
-    return index < 0 ? undefined : this.#chunk.source.filterPages?.(index);
+    if (this.header.columns[index]?.filterPages === undefined) return undefined;
+    return getOrMake(this.#chunk.filterPages, index, () => this.#chunk.source.filterPages?.(index));
   }
 
   /** Undefined also where there is no memory to cache it: filters only save work. */

@@ -130,13 +130,13 @@ class ReadEnvironment implements LmdbEnvironment {
     parts: readonly ValueLocation[],
     isIntact: (read: readonly Uint8Array[]) => boolean,
   ): Uint8Array[] | undefined {
-    const read = this.#viewPartsAsBefore(key, parts);
+    const read = this.#viewPartsOfLastSnapshot(key, parts);
     if (read !== undefined && isIntact(read)) return read;
     return this.#read(key, (value) => this.file.viewParts(value, parts));
   }
 
-  /** The parts where the last snapshot that was read has them; undefined where it is gone or has none. */
-  #viewPartsAsBefore(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
+  /** The parts as the snapshot that was read last has them; undefined where that is gone or lacks the value. */
+  #viewPartsOfLastSnapshot(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
     const meta = this.file.lastMeta;
     if (meta === undefined) return undefined;
     try {

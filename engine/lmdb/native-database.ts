@@ -10,8 +10,8 @@ import { toDiskFullFailure } from "./disk-full.ts";
 export type Database = RootDatabase<Uint8Array, Uint8Array>;
 
 /**
- * Loads the native code when an environment is opened for writing, not with this module: a thread that is terminated
- * while it loads ends the whole process, and most threads only read.
+ * Loads LMDB's native code at the first opening for writing, not when this module is imported. Most threads only read, and
+ * a thread that is terminated while native code loads takes the whole process with it.
  */
 function loadLmdb(): typeof import("lmdb") {
   return requireHere("lmdb") as typeof import("lmdb");
@@ -33,7 +33,7 @@ const nativeOptions: RootDatabaseOptions & { batchStartThreshold: number } = {
   encoding: "binary",
   mapSize: mapBytes,
   maxDbs: 1,
-  // A commit is on disk when its promise resolves, and the next start never has to roll back a half-synced one.
+  // The promise of a commit resolves when the commit is on disk, so no start finds one that is synced in part.
   overlappingSync: false,
   // A transaction begins only when its list of operations is complete.
   eventTurnBatching: false,

@@ -24,9 +24,12 @@ import { openPages, type ReadStoredPages } from "../files/value-pages.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
-/** Of chunk headers, which are read more often than columns. */
+/** How chunk headers are compressed. */
 const headerCompression = compressionOfLevel(3);
-/** Shorter headers are not compressed: a first question reads the header of every chunk, and unpacking takes longer than reading. */
+/**
+ * Headers shorter than this are not compressed: the first query reads the header of every chunk, and decompressing a short
+ * one takes longer than reading it.
+ */
 const plainHeaderBytesMax = 16 * 1024;
 
 const ColumnPart = { payload: 0, filter: 1 } as const;

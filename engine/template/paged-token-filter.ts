@@ -1,24 +1,27 @@
 /**
- * A token filter of which only the pages are read that a token's pieces lie in. A first search for an id so reads one page
- * in twenty; whoever searches again and again reads the whole filter once instead.
+ * A token filter that stays on disk. A lookup reads only the pages that hold the bits of the token's pieces, so that the
+ * first search for an id reads a small part of each filter.
  */
 import { Failure } from "../failure.ts";
 import type { ValuePages } from "../files/value-pages.ts";
 import { filterBlockBytes, mayHoldHash, placeOfHash } from "../vector/membership-filter.ts";
-import type { LongToken, TokenSearch } from "./token-filter.ts";
+import { isSameToken, type LongToken, type TokenSearch } from "./token-filter.ts";
 
-/** Hardly a filter has more sections, so their ends are read together with their number. */
+/**
+ * The number of sections and so many of their ends are read at once. Filters with more sections are rare and take a second
+ * read.
+ */
 const usualSections = 255;
 
 export class PagedTokenFilter implements TokenSearch {
   readonly #pages: ValuePages;
   /** Where the token filter begins in the filter. */
   readonly #from: number;
-  /** Where each block's section begins, then the end of the last. */
+  /** Offset in the filter of each block's section, then the end of the last. */
   #sections: Uint32Array | undefined;
   #lastToken: LongToken | undefined;
   #lastBlocks: readonly number[] = [];
-  /** Tokens that were looked for. */
+  /** Number of lookups that read pages. */
   lookups = 0;
 
   constructor(pages: ValuePages, from: number) {
@@ -31,9 +34,7 @@ export class PagedTokenFilter implements TokenSearch {
   }
 
   findBlocks(pieces: LongToken): readonly number[] {
-    const last = this.#lastToken;
-    if (last?.length === pieces.length && pieces.every((piece, i) => piece === last[i]))
-      return this.#lastBlocks;
+    if (isSameToken(pieces, this.#lastToken)) return this.#lastBlocks;
     this.lookups++;
     this.#sections ??= this.#readSections();
     const sections = this.#sections;
@@ -44,7 +45,7 @@ export class PagedTokenFilter implements TokenSearch {
     return blocks;
   }
 
-  /** Those of some blocks whose section may hold a piece. */
+  /** Returns those of the blocks whose section may hold a piece. */
   #keepHolding(blocks: readonly number[], piece: number, sections: Uint32Array): number[] {
     const ranges = blocks.map((block) => {
       const from = sections[block]! + placeOfHash(piece, sections[block + 1]! - sections[block]!);
@@ -63,7 +64,7 @@ export class PagedTokenFilter implements TokenSearch {
     return Uint32Array.of(begin, ...words.slice(1, 1 + count).map((end) => begin + end));
   }
 
-  /** The first words of the token filter, as many as there are. */
+  /** The first u32 words of the token filter, `count` of them, or fewer where the filter is shorter. */
   #readWords(count: number): number[] {
     const to = Math.min(this.#from + 4 * count, this.#pages.byteLength);
     const [bytes] = this.#pages.read([{ from: this.#from, to }]);

@@ -260,18 +260,23 @@ class PieceList {
   }
 }
 
+/** Whether two lookups are for the same token. */
+export function isSameToken(pieces: LongToken, other: LongToken | undefined): boolean {
+  return other?.length === pieces.length && pieces.every((piece, i) => piece === other[i]);
+}
+
 /** Tells which blocks of texts may contain a long token. */
 export interface TokenSearch {
   /** Returns whether some block may contain the token with these pieces. */
   mayContain(pieces: LongToken): boolean;
   /**
-   * Returns the blocks that may contain the token with these pieces, in ascending order. Block b begins with the text b
-   * × texts per block.
+   * Returns the numbers of the blocks that may contain the token with these pieces, in ascending order. Block `b` holds the
+   * texts from number `b` × texts per block on.
    */
   findBlocks(pieces: LongToken): readonly number[];
 }
 
-/** Reads a filter that `TokenFilterBuilder` wrote, from memory. */
+/** Searches a token filter that is in memory as a whole. */
 export class TokenFilter implements TokenSearch {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
@@ -292,9 +297,7 @@ export class TokenFilter implements TokenSearch {
 
   findBlocks(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");
-    const last = this.#lastToken;
-    const isCached = last?.length === pieces.length && pieces.every((piece, i) => piece === last[i]);
-    if (!isCached) {
+    if (!isSameToken(pieces, this.#lastToken)) {
       const blocks: number[] = [];
       for (
         let block = this.#findNextBlock(pieces, 0);

@@ -251,12 +251,12 @@ export interface EncodedGroup {
  */
 const tokenFilters = new WeakMap<Uint8Array, TokenFilter>();
 
-/** Where the token filter begins in a group's filter: behind the n-gram filter. */
+/** Offset of the token filter in a group's filter: it follows the n-gram filter. */
 export function tokenFilterStart(group: number): number {
   return align8(ngramFilterBytes(group));
 }
 
-/** Length of a group's n-gram filter, with which its filter begins; 0 where it has none. */
+/** Bytes of the n-gram filter at the beginning of a group's filter; 0 where the group has none. */
 export function ngramFilterBytes(group: number): number {
   const width = ngramLengths[group];
   return width === undefined ? 0 : NgramFilterBuilder.byteLength(width);

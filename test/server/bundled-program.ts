@@ -9,14 +9,12 @@ import type { Plugin } from "vitest/config";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Modules that start a thread, whose program stands beside them; `server/build-bundle.js` goes by the same names. */
-const startsThread = /-thread\.ts$/;
-
 /** A plugin by which modules that start a thread find its program in the bundle. */
 export async function bundledProgram(): Promise<Plugin> {
   execFileSync(process.execPath, [join(root, "server/build-bundle.js")], { stdio: "ignore" });
-  const { findBundle } = (await import(pathToFileURL(join(root, "server/bundle.js")).href)) as {
+  const { findBundle, startsThread } = (await import(pathToFileURL(join(root, "server/bundle.js")).href)) as {
     findBundle: (root: string) => string | undefined;
+    startsThread: RegExp;
   };
   const main = findBundle(root);
   if (main === undefined) throw new Error("the program could not be bundled");
