@@ -6,8 +6,9 @@ import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } 
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
+import { freePayload } from "../files/frame.ts";
 import type { ValuePages } from "../files/value-pages.ts";
-import type { ColumnHeap, ColumnMemory } from "../kernels/heap.ts";
+import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import { type MessageColumn, orderByTemplate, type TemplateOrder } from "../template/message-column.ts";
 import { PagedTokenFilter } from "../template/paged-token-filter.ts";
@@ -160,7 +161,7 @@ export class ChunkView {
   /** Values of a `value` column. `offsets`: the first sample of each of its series, then the end of the last. */
   samples(column: number, offsets: ArrayLike<number>): Float64Array {
     return this.#getOrMake(this.#chunk.numbers, column, (held) =>
-      decodeSamples(this.#read(column), offsets, held),
+      this.#decode(column, held, (payload) => decodeSamples(payload, offsets, held)),
     );
   }
 
@@ -270,10 +271,8 @@ export class ChunkView {
   #column(index: number): Column {
     if (index < 0) return { kind: "absent", rows: this.rows };
     const column = this.#getOrMake(this.#chunk.columns, index, (held) => {
-      const stored = this.#read(index);
-      return this.header.columns[index]!.role === "message"
-        ? decodeMessage(stored, held)
-        : decodeColumn(stored, held);
+      const decode = this.header.columns[index]!.role === "message" ? decodeMessage : decodeColumn;
+      return this.#decode(index, held, (payload) => decode(payload, held));
     });
     if (column.kind !== "message") return column;
     this.#messages ??= column.messages.withLoader({
@@ -298,7 +297,7 @@ export class ChunkView {
   #number(role: ColumnRole): Float64Array {
     const index = findColumn(this.header, role);
     return this.#getOrMake(this.#chunk.numbers, index, (held) => {
-      const values = decodeDelta(this.#read(index), held);
+      const values = this.#decode(index, held, (payload) => decodeDelta(payload, held));
       if (role === "arrival" && this.#chunk.source.arrivalBase !== 0) {
         for (let row = 0; row < values.length; row++)
           values[row] = values[row]! + this.#chunk.source.arrivalBase;
@@ -311,10 +310,13 @@ export class ChunkView {
     return this.#getOrMake(this.#chunk.groups, group, (held) => {
       const index = findColumn(this.header, "variables", variableGroups[group]!);
       if (index < 0) throw new Failure("damage", "message: variables are missing");
-      return decodeGroup(this.#read(index), messages, group, held, (key) => {
+      const readAttribute = (key: string) => {
         const column = this.column({ kind: "attribute", key });
-        return (row) => columnBytes(column, row);
-      });
+        return (row: number) => columnBytes(column, row);
+      };
+      return this.#decode(index, held, (payload) =>
+        decodeGroup(payload, messages, group, held, readAttribute),
+      );
     });
   }
 
@@ -344,7 +346,7 @@ export class ChunkView {
     if (filterBytes === 0) return undefined;
     if (!this.#chunk.filters.has(index) && !this.heap.hasRoom(filterBytes)) return undefined;
     return this.#getOrMake(this.#chunk.filters, index, (held) =>
-      held.place(this.#chunk.source.filter(index)!),
+      useOnce(this.#chunk.source.filter(index)!, held, (filter) => held.place(filter)),
     );
   }
 
@@ -370,11 +372,18 @@ export class ChunkView {
     }
   }
 
-  #read(index: number): Uint8Array {
+  #decode<T>(index: number, held: Heap, decode: (payload: Uint8Array) => T): T {
     const payload = this.#chunk.source.payload(index);
     this.readBytes += payload.byteLength;
-    return payload;
+    return useOnce(payload, held, decode);
   }
+}
+
+/** Decodes a payload onto a heap; frees it where the heap has a copy of all that is decoded. */
+function useOnce<T>(payload: Uint8Array, heap: Heap, decode: (payload: Uint8Array) => T): T {
+  const decoded = decode(payload);
+  if (heap.copies) freePayload(payload);
+  return decoded;
 }
 
 function buildSparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {

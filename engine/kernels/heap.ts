@@ -11,10 +11,9 @@ export interface Heap {
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
-  /**
-   * Returns the same bytes on this heap. The JavaScript heap copies them only where they are not aligned; a column
-   * cache always copies them.
-   */
+  /** Whether `place` always copies. The JavaScript heap copies only what is not aligned. */
+  readonly copies: boolean;
+  /** Returns the same bytes on this heap. */
   place(bytes: Uint8Array): Uint8Array;
   /** Calls `use` with memory on this heap that is freed when it returns. */
   withScratch<T>(use: (scratch: Heap) => T): T;
@@ -56,6 +55,7 @@ export const plainHeap: Heap = {
   uint32: (length) => new Uint32Array(length),
   float64: (length) => new Float64Array(length),
   kernels: plainKernels,
+  copies: false,
   place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
   withScratch: (use) => use(plainHeap),
 };

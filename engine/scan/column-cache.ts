@@ -11,6 +11,7 @@ import { openKernels } from "../kernels/wasm-kernels.ts";
 
 /** The memory of one column, or the scratch memory of one lease. */
 class CacheEntry implements ColumnMemory {
+  readonly copies = true;
   readonly #cache: ColumnCache;
   readonly #blocks: ArenaBlock[] = [];
   /** Called when the memory is evicted. */
