@@ -17,8 +17,9 @@ import {
   createChunkBuilder,
   getAttributeBuilder,
 } from "./chunk-builder.ts";
+import { ChunkColumns } from "./chunk-columns.ts";
 import { type ChunkSource, findColumn } from "./chunk-header.ts";
-import { ChunkColumns, ChunkView } from "./chunk-view.ts";
+import { ChunkView } from "./chunk-view.ts";
 
 /** All rows of some chunks of one partition, chunk after chunk. Arrival numbers are absolute. */
 export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {

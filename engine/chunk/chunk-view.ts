@@ -2,7 +2,14 @@
 
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
 import { canGroupByCodes, toDictionary } from "../column/dictionary.ts";
-import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } from "../column/encoding.ts";
+import {
+  decodeColumn,
+  decodeDelta,
+  decodeGroup,
+  decodeMessage,
+  decodeSamples,
+  openSingleValues,
+} from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
@@ -10,13 +17,15 @@ import { freePayload } from "../files/frame.ts";
 import type { ValuePages } from "../files/value-pages.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
-import { type MessageColumn, orderByTemplate, type TemplateOrder } from "../template/message-column.ts";
+import { type MessageColumn, orderByTemplate } from "../template/message-column.ts";
 import { PagedTokenFilter } from "../template/paged-token-filter.ts";
 import { PlainTextFilter } from "../template/plain-text-filter.ts";
+import type { SingleValues } from "../template/single-values.ts";
 import type { TokenSearch } from "../template/token-filter.ts";
 import {
   ngramFilterBytes,
   ngramLengths,
+  type ReadAttribute,
   readTokenFilter,
   tokenFilterStart,
   type VariableGroup,
@@ -24,19 +33,8 @@ import {
 } from "../template/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
-import {
-  type ChunkOutline,
-  type ChunkSource,
-  type ColumnRole,
-  findColumn,
-  type ListedValue,
-} from "./chunk-header.ts";
-
-/** A decoded value and the memory that it occupies. */
-interface CachedValue<T> {
-  value: T;
-  held: ColumnMemory;
-}
+import type { CachedValue, ChunkColumns } from "./chunk-columns.ts";
+import { type ChunkOutline, type ColumnRole, findColumn, type ListedValue } from "./chunk-header.ts";
 
 /** By their bytes, since a reader keeps what it found last. */
 const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
@@ -47,39 +45,14 @@ const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
  */
 const pagedLookupsMax = 8;
 
-/** The decoded columns of a chunk, which all views of it share. */
-export class ChunkColumns {
-  readonly source: ChunkSource;
-  readonly day: number;
-  readonly columns = new Map<number, CachedValue<Column>>();
-  readonly numbers = new Map<number, CachedValue<Float64Array>>();
-  readonly groups = new Map<number, CachedValue<VariableGroup>>();
-  /** The order of the messages by template. */
-  readonly orders = new Map<"message", CachedValue<TemplateOrder>>();
-  readonly filters = new Map<number, CachedValue<Uint8Array>>();
-  /** Filters that can be read in pages, by their column. */
-  readonly filterPages = new Map<number, ValuePages | undefined>();
-  /** The token filters in these. */
-  readonly pagedTokens = new Map<number, PagedTokenFilter>();
-  /** The n-gram filters of groups of variables, where they were read without the rest of the group's filter. */
-  readonly ngrams = new Map<number, CachedValue<Uint8Array>>();
-  /** Columns computed from other columns, by the name of the field. */
-  readonly derived = new Map<string, CachedValue<Column>>();
-  /** The memory of all of these. */
-  readonly held = new Set<ColumnMemory>();
-
-  constructor(source: ChunkSource, day: number) {
-    this.source = source;
-    this.day = day;
-  }
-}
-
 /** Access to a chunk under one lease of memory: everything that it returns is valid until `close`. */
 export class ChunkView {
   readonly heap: ColumnHeap;
   readonly #chunk: ChunkColumns;
   /** The messages; their variables are decoded under this view's lease. */
   #messages: MessageColumn | undefined;
+  /** Groups of variables that are read value by value, with the payloads that they are read from. */
+  readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
   /** Bytes of the payloads that this view read because they were not cached. */
   readBytes = 0;
 
@@ -109,6 +82,8 @@ export class ChunkView {
 
   /** Ends the lease: nothing that the view returned may be used any more. */
   close(): void {
+    for (const { payload } of this.#single.values()) freePayload(payload);
+    this.#single.clear();
     this.heap.end();
   }
 
@@ -277,6 +252,7 @@ export class ChunkView {
     if (column.kind !== "message") return column;
     this.#messages ??= column.messages.withLoader({
       group: (messages, group) => this.#group(messages, group),
+      singleValues: (messages, group) => this.#singleValues(messages, group),
       order: (messages) =>
         this.#getOrMake(this.#chunk.orders, "message", (held) => orderByTemplate(messages, held)),
       hasOrder: () => this.#chunk.orders.size > 0,
@@ -307,17 +283,35 @@ export class ChunkView {
   }
 
   #group(messages: MessageColumn, group: number): VariableGroup {
-    return this.#getOrMake(this.#chunk.groups, group, (held) => {
-      const index = findColumn(this.header, "variables", variableGroups[group]!);
-      if (index < 0) throw new Failure("damage", "message: variables are missing");
-      const readAttribute = (key: string) => {
-        const column = this.column({ kind: "attribute", key });
-        return (row: number) => columnBytes(column, row);
-      };
-      return this.#decode(index, held, (payload) =>
-        decodeGroup(payload, messages, group, held, readAttribute),
-      );
-    });
+    return this.#getOrMake(this.#chunk.groups, group, (held) =>
+      this.#decode(this.#existingVariables(group), held, (payload) =>
+        decodeGroup(payload, messages, group, held, this.#readAttribute),
+      ),
+    );
+  }
+
+  /** The first view that asks gets single values; a chunk that is asked again is decoded, and cached. */
+  #singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
+    const known = this.#single.get(group);
+    if (known !== undefined) return known.values;
+    const { groups, readSingly } = this.#chunk;
+    if (!this.heap.scratch.copies || groups.has(group) || readSingly.has(group)) return undefined;
+    readSingly.add(group);
+    const payload = this.#read(this.#existingVariables(group));
+    const values = openSingleValues(payload, messages, group, this.#readAttribute);
+    this.#single.set(group, { values, payload });
+    return values;
+  }
+
+  readonly #readAttribute: ReadAttribute = (key) => {
+    const column = this.column({ kind: "attribute", key });
+    return (row) => columnBytes(column, row);
+  };
+
+  #existingVariables(group: number): number {
+    const index = this.#variablesIndex(group);
+    if (index < 0) throw new Failure("damage", "message: variables are missing");
+    return index;
   }
 
   #variablesIndex(group: number): number {
@@ -373,9 +367,13 @@ export class ChunkView {
   }
 
   #decode<T>(index: number, held: Heap, decode: (payload: Uint8Array) => T): T {
+    return useOnce(this.#read(index), held, decode);
+  }
+
+  #read(index: number): Uint8Array {
     const payload = this.#chunk.source.payload(index);
     this.readBytes += payload.byteLength;
-    return useOnce(payload, held, decode);
+    return payload;
   }
 }
 

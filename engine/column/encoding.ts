@@ -13,6 +13,7 @@ import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
+import { SingleValues } from "../template/single-values.ts";
 import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
 import {
   decodeVariables,
@@ -26,6 +27,7 @@ import { gatherIds, type PackedIds } from "../vector/id-table.ts";
 import { parseIntegerBytes, parseRoundTripBytes } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
+import { packHex } from "./packed-hex.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
 
 /** Part of the format: these numbers are stored in every column's payload. */
@@ -62,14 +64,6 @@ export interface EncodedColumn {
   encoding: EncodingName;
   payload: Uint8Array;
 }
-
-/** Most bytes of an id in a hexadecimal column. */
-const hexWidthMax = 64;
-/** The value of a lower-case hexadecimal digit; 0xff for any other byte. */
-const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
-  const character = String.fromCharCode(byte);
-  return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
-});
 
 /**
  * Encodes an attribute: constant where there is one value, dictionary where values repeat twice on average, else the
@@ -242,9 +236,23 @@ export function decodeGroup(
   heap: Heap,
   readAttribute: ReadAttribute,
 ): VariableGroup {
+  return decodeVariables(readVariables(stored), messages.slotsOfGroup(group), heap, readAttribute);
+}
+
+/** Opens such a group for a few of its values. `stored` stays in use. Throws Failure "damage". */
+export function openSingleValues(
+  stored: Uint8Array,
+  messages: MessageColumn,
+  group: number,
+  readAttribute: ReadAttribute,
+): SingleValues {
+  return new SingleValues(readVariables(stored), messages.slotsOfGroup(group), readAttribute);
+}
+
+function readVariables(stored: Uint8Array): Payload {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.variables) throw new Failure("damage", "message: no variables");
-  return decodeVariables(payload, messages.slotsOfGroup(group), heap, readAttribute);
+  return payload;
 }
 
 function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
@@ -291,24 +299,6 @@ function encodeHex({ values, ids, codes }: AttributeVector): EncodedColumn | und
   const { width, bytes } = areRowNumbers(codes) ? packed : gatherIds(packed, codes);
   const validity = makeValidity(codes);
   return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, bytes]));
-}
-
-/** The bytes of texts of lower-case hexadecimal digits; undefined where some text is none, or of another length. */
-function packHex(values: TextVector): PackedIds | undefined {
-  const { offsets, bytes } = values;
-  const digits = offsets[1]! - offsets[0]!;
-  const width = digits / 2;
-  if (digits === 0 || digits % 2 !== 0 || width > hexWidthMax) return undefined;
-  if (bytes.byteLength !== digits * textCount(values)) return undefined;
-  for (let code = 0; code + 1 < offsets.length; code++) if (offsets[code] !== code * digits) return undefined;
-  const packed = new Uint8Array(bytes.byteLength >> 1);
-  for (let i = 0, at = 0; i < packed.length; i++, at += 2) {
-    const high = hexDigitValues[bytes[at]!]!;
-    const low = hexDigitValues[bytes[at + 1]!]!;
-    if ((high | low) > 15) return undefined;
-    packed[i] = (high << 4) | low;
-  }
-  return { width, bytes: packed };
 }
 
 /** Returns whether row i has value i, as in a column where no value repeats and no row lacks one. */

@@ -37,6 +37,9 @@ export interface SlotTexts<B extends AnyBuffer> {
   codes: Uint8Array<B>;
 }
 
+/** In the stream of lengths, this byte means that the length is in the list of long lengths. */
+export const longLength = 255;
+
 /** In `codeStarts`: each row has a text of its own. */
 export const textPerRow = 0xffffffff;
 /** In `codeStarts`: all rows have one text. */

@@ -1,6 +1,7 @@
 /** The decoding kernels in plain TypeScript, over vectors in any memory: the reference implementation. */
 import {
   type DecodingKernels,
+  longLength,
   makeTruncatedFailure,
   SlotKind,
   type SlotStreams,
@@ -13,8 +14,6 @@ type Any = ArrayBufferLike;
 
 /** The byte that stands for a variable in a template. */
 const slotByte = 0xff;
-/** In the stream of lengths, this byte means that the length is in the list of long lengths. */
-const longLength = 255;
 
 export const plainDecodingKernels: DecodingKernels<Any> = {
   joinIntegers(streams, width, base, values) {
@@ -200,17 +199,22 @@ function decodeDigits(source: SlotSource, count: number, target: TextTarget): vo
   for (let row = 0; row < count; row++) {
     const from = target.byteLength;
     target.endText(from + length);
-    let number = values[row]!;
-    for (let i = length - 1; i >= 0; i--) {
-      if (shape[i] !== 48) {
-        bytes[from + i] = shape[i]!;
-        continue;
-      }
-      const quotient = Math.floor(number / 10);
-      bytes[from + i] = 48 + number - quotient * 10;
-      number = quotient;
-    }
+    writeShaped(values[row]!, shape, bytes, from);
     target.byteLength = from + length;
+  }
+}
+
+/** Writes a shape at `from`, and in the place of its zeros the last digits of a number. */
+export function writeShaped(number: number, shape: Uint8Array, bytes: Uint8Array, from: number): void {
+  let left = number;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    if (shape[i] !== 48) {
+      bytes[from + i] = shape[i]!;
+      continue;
+    }
+    const quotient = Math.floor(left / 10);
+    bytes[from + i] = 48 + left - quotient * 10;
+    left = quotient;
   }
 }
 
@@ -219,27 +223,35 @@ function decodeInteger(source: SlotSource, count: number, target: TextTarget): v
   const values = source.readNumbers(count);
   const { bytes } = target;
   for (let row = 0; row < count; row++) {
-    let number = values[row]!;
+    const number = values[row]!;
     const end = target.byteLength + countDigits(number);
     target.endText(end);
-    for (let at = end - 1; at >= target.byteLength; at--) {
-      const quotient = Math.floor(number / 10);
-      bytes[at] = 48 + number - quotient * 10;
-      number = quotient;
-    }
+    writeDigits(number, bytes, target.byteLength, end);
     target.byteLength = end;
   }
 }
 
+/** Fills bytes[from, to) with the last digits of a number. */
+export function writeDigits(number: number, bytes: Uint8Array, from: number, to: number): void {
+  let left = number;
+  for (let at = to - 1; at >= from; at--) {
+    const quotient = Math.floor(left / 10);
+    bytes[at] = 48 + left - quotient * 10;
+    left = quotient;
+  }
+}
+
 /** Damaged numbers may be as large as infinity; no text has more than 19 digits. */
-function countDigits(number: number): number {
+export function countDigits(number: number): number {
   let digits = 1;
   for (let bound = 10; number >= bound && digits < 19; bound *= 10) digits++;
   return digits;
 }
 
 /** The lower-case hexadecimal digits as ASCII. */
-const hexDigits = Uint8Array.from({ length: 16 }, (_, value) => (value < 10 ? 48 + value : 87 + value));
+export const hexDigits = Uint8Array.from({ length: 16 }, (_, value) =>
+  value < 10 ? 48 + value : 87 + value,
+);
 
 function decodeHex(source: SlotSource, count: number, target: TextTarget): void {
   const width = source.readByte();

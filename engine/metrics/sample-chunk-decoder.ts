@@ -1,8 +1,9 @@
 /** Decodes chunks of metrics back into samples. */
 
+import { ChunkColumns } from "../chunk/chunk-columns.ts";
 import type { ArrivalRange } from "../chunk/chunk-entry.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
-import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
+import { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnBytes, hasValue } from "../column/column.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import type { MetricType } from "../model/sample.ts";

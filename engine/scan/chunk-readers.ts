@@ -1,7 +1,9 @@
 /** Keeps partitions and chunks open between the queries of one thread. */
+
+import { ChunkColumns } from "../chunk/chunk-columns.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
-import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
+import { ChunkView } from "../chunk/chunk-view.ts";
 import { openPart } from "../chunk/part.ts";
 import { openChunksMax, openPartitionsMax, openPartsMax } from "../limits.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";

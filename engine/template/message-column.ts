@@ -7,6 +7,7 @@ import { allocateCodes, type Heap } from "../kernels/heap.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
+import type { SingleValues } from "./single-values.ts";
 import { type GroupSlots, groupOf, type VariableGroup, variableGroups } from "./variable-columns.ts";
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
@@ -21,10 +22,15 @@ export interface TemplateOrder {
 export interface MessageLoader {
   /** One group of its variables. */
   group(messages: MessageColumn, group: number): VariableGroup;
+  /** A group for a few rows; undefined where all of it is in memory, or worth decoding. */
+  singleValues(messages: MessageColumn, group: number): SingleValues | undefined;
   order(messages: MessageColumn): TemplateOrder;
   /** Whether the order is in memory. */
   hasOrder(): boolean;
 }
+
+/** For more rows of a chunk the groups of their variables are decoded. */
+const singleRowsMax = 256;
 
 type MessageParts = Pick<
   MessageColumn,
@@ -61,6 +67,8 @@ export class MessageColumn {
   /** The slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
   readonly loader: MessageLoader;
+  /** How many rows were read one by one. */
+  #rowsRead = 0;
 
   constructor(parts: MessageParts) {
     this.rows = parts.codes.length;
@@ -140,6 +148,7 @@ export class MessageColumn {
 
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
   forEachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
+    const isSingle = this.#rowsRead++ < singleRowsMax;
     const template = this.codes[row]!;
     const rank = this.order.rankOf[row]!;
     const { bytes, offsets } = this.templates;
@@ -147,9 +156,16 @@ export class MessageColumn {
     for (let slot = this.slotBase[template]!; slot < this.slotBase[template + 1]!; slot++) {
       const place = this.slotPlaces[slot]!;
       onPiece(bytes, from, place);
-      const { text, firstTexts, codeStarts, codes } = this.readGroup(groupOf(this.classes[slot]!));
-      const value = findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
-      onPiece(text.bytes, text.offsets[value]!, text.offsets[value + 1]!);
+      const group = groupOf(this.classes[slot]!);
+      const single = isSingle ? this.loader.singleValues(this, group) : undefined;
+      if (single !== undefined) {
+        const value = single.read(this.indexInGroup[slot]!, rank, row);
+        onPiece(value, 0, value.length);
+      } else {
+        const { text, firstTexts, codeStarts, codes } = this.readGroup(group);
+        const value = findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
+        onPiece(text.bytes, text.offsets[value]!, text.offsets[value + 1]!);
+      }
       from = place + 1;
     }
     onPiece(bytes, from, offsets[template + 1]!);
@@ -230,7 +246,12 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
 function throwNoLoader(): never {
   throw new Error("messages: nothing loads their variables");
 }
-const noLoader: MessageLoader = { group: throwNoLoader, order: throwNoLoader, hasOrder: () => false };
+const noLoader: MessageLoader = {
+  group: throwNoLoader,
+  singleValues: throwNoLoader,
+  order: throwNoLoader,
+  hasOrder: () => false,
+};
 
 /** See `MessageColumn.starts`. Throws Failure "damage" for a code without a template. */
 export function countTemplateRows(codes: Codes, templates: number, heap: Heap): Uint32Array {

@@ -1,4 +1,5 @@
 /** Growing byte streams that slots are written to. */
+import { longLength } from "../kernels/decoding.ts";
 
 /** The streams of a group of variables: data of every kind of slot, and texts as lengths and bytes. */
 export interface SlotSinks {
@@ -40,9 +41,6 @@ export class ByteSink {
     this.#bytes = larger;
   }
 }
-
-/** In the stream of lengths, this byte means that the length is in the list of long lengths. */
-const longLength = 255;
 
 /** Texts as a stream of lengths (u8), a list of long lengths, and a stream of bytes. */
 export class TextSink {

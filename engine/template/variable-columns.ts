@@ -302,13 +302,17 @@ export interface GroupSlots {
 /** Opens an attribute for reading: UTF-8 of its text in a row, empty where the row lacks it. */
 export type ReadAttribute = (key: string) => (row: number) => Uint8Array;
 
-/** Decodes a group. Throws Failure "damage" where the payload does not fit its slots. */
-export function decodeVariables(
-  payload: Payload,
-  slots: GroupSlots,
-  heap: Heap,
-  readAttribute: ReadAttribute,
-): VariableGroup {
+/** The buffers of a group's payload. */
+interface OpenedVariables {
+  /** Number of texts, their bytes, and dictionary codes, as decoding produces them. */
+  sizes: Uint32Array;
+  streams: Record<"data" | "lengths" | "longLengths" | "text", Uint8Array>;
+  /** Keys of the attributes that slots repeat. */
+  keys: readonly string[];
+}
+
+/** Throws Failure "damage" where the payload does not fit its slots. */
+export function openVariables(payload: Payload, slots: GroupSlots): OpenedVariables {
   const [sizes, data, lengths, longLengths, text, keys] = payload.buffers as (Uint8Array | undefined)[];
   if (
     sizes === undefined ||
@@ -317,27 +321,41 @@ export function decodeVariables(
     slots.kinds.length !== payload.rows
   )
     throw makeTruncatedFailure();
-  const [texts, textBytes, codesLength] = uint32Of(sizes);
+  return {
+    sizes: uint32Of(sizes),
+    streams: { data: data!, lengths: lengths!, longLengths: longLengths!, text: text! },
+    keys: JSON.parse(Buffer.from(keys).toString()) as string[],
+  };
+}
+
+/** Decodes a group. Throws Failure "damage" where the payload does not fit its slots. */
+export function decodeVariables(
+  payload: Payload,
+  slots: GroupSlots,
+  heap: Heap,
+  readAttribute: ReadAttribute,
+): VariableGroup {
+  const { sizes, streams, keys } = openVariables(payload, slots);
+  const [texts, textBytes, codesLength] = sizes;
   const group = {
     text: { offsets: heap.uint32(texts! + 1), bytes: heap.uint8(textBytes!) },
     firstTexts: heap.uint32(payload.rows + 1),
     codeStarts: heap.uint32(payload.rows),
     codes: heap.uint8(codesLength!),
   };
-  const names = JSON.parse(Buffer.from(keys).toString()) as string[];
   heap.withScratch((scratch) => {
-    const streams = {
-      data: scratch.place(data!),
-      lengths: scratch.place(lengths!),
-      longLengths: uint32Of(scratch.place(longLengths!)),
-      text: scratch.place(text!),
+    const placed = {
+      data: scratch.place(streams.data),
+      lengths: scratch.place(streams.lengths),
+      longLengths: uint32Of(scratch.place(streams.longLengths)),
+      text: scratch.place(streams.text),
     };
     const list = {
       kinds: scratch.place(slots.kinds),
       rowCounts: uint32Of(scratch.place(bytesOf(slots.rowCounts))),
     };
-    heap.kernels.decodeSlots(streams, list, group, (slot, key, target) => {
-      appendAttribute(readAttribute(names[key] ?? ""), slots.rowsOf(slot), target);
+    heap.kernels.decodeSlots(placed, list, group, (slot, key, target) => {
+      appendAttribute(readAttribute(keys[key] ?? ""), slots.rowsOf(slot), target);
     });
   });
   return group;

@@ -1,9 +1,10 @@
 /** Both implementations of the decoding kernels against loops over rows, and variables against their messages. */
 import { describe, expect, test } from "vitest";
 import { AttributeBuilder, createChunkBuilder } from "../../../engine/chunk/chunk-builder.ts";
+import { ChunkColumns } from "../../../engine/chunk/chunk-columns.ts";
 import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
 import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
-import { ChunkColumns, ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { Failure } from "../../../engine/failure.ts";
 import { readPayload, writePayload } from "../../../engine/files/column-payload.ts";
