@@ -1,9 +1,11 @@
 /**
  * Public face of the server layer, for tests and benchmarks: a server in this process, the decoding of bodies into
- * batches, alerting, investigations, metrics, and the ingestion rules that the gateway of a cluster applies.
+ * batches, alerting, investigations, metrics, the ingestion rules that the gateway of a cluster applies, and the settings
+ * of a server's allocator.
  */
 
 export { Alerting } from "./alerts/alerting.ts";
+export { mallocSettings } from "./command/memory-start.ts";
 export { decodeBody } from "./ingest/decode.ts";
 export type { BodyFormat, DecodedBody } from "./ingest/decode-task.ts";
 export { windowOfFires } from "./investigate/incident-window.ts";

@@ -1,6 +1,8 @@
 /** Jobs that fresh processes do: each process does one job with one system and ends. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { totalmem } from "node:os";
+import { mallocSettings } from "../../server/index.ts";
 import type { BenchQuestion, QuestionKind } from "../datasets/question.ts";
 import type { CanonicalAnswer } from "../systems/answer.ts";
 import type { LoadFigure, StoreTarget } from "../systems/system.ts";
@@ -67,10 +69,13 @@ export async function runJob<D extends Job["do"]>(
   profileDir?: string,
 ): Promise<JobResults[D]> {
   const execArgv = profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`];
+  // Questions are asked of a process that has the settings of a server's; `svc ingest` sets its own.
+  const asksSvc = target.system === "svc" && job.do !== "load";
   const child = fork(new URL("job-process.ts", import.meta.url), {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     serialization: "advanced",
     execArgv,
+    env: { ...process.env, ...(asksSvc ? mallocSettings("serve", totalmem() / 2) : {}) },
   });
   let result: JobResults[D] | undefined;
   child.on("message", (message: JobMessage) => {
