@@ -3,6 +3,7 @@
  * columns.
  */
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
+import type { ValueBlocks } from "../files/value-blocks.ts";
 import type { ValuePages } from "../files/value-pages.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
@@ -47,6 +48,8 @@ export interface ColumnOutline {
   filterBytes: number;
   /** Of a filter that is not compressed, so that pages of it can be read: see `listPageChecksums`. */
   filterPages?: string;
+  /** Of a payload that is compressed in blocks: how many there are. */
+  blocks?: number;
   /** Sealed chunks only: checksums and stored bytes of the frames of payload and filter. */
   checksum?: number;
   filterChecksum?: number;
@@ -100,6 +103,8 @@ export interface ChunkSource {
    * Failure "damage".
    */
   filter(column: number): Uint8Array | undefined;
+  /** The payload of a column, to be read in blocks; undefined where it can only be read as a whole. */
+  payloadBlocks?(column: number): ValueBlocks | undefined;
   /** The filter of a column, to be read in pages; undefined where it can only be read as a whole. */
   filterPages?(column: number): ValuePages | undefined;
 }

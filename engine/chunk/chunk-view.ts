@@ -12,9 +12,10 @@ import {
 } from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
+import { openTextBlocks } from "../column/text-blocks.ts";
 import { Failure } from "../failure.ts";
-import { freePayload } from "../files/frame.ts";
 import type { ValuePages } from "../files/value-pages.ts";
+import { freePayload } from "../files/zstd.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import { type MessageColumn, orderByTemplate } from "../template/message-column.ts";
@@ -246,6 +247,11 @@ export class ChunkView {
   #column(index: number): Column {
     if (index < 0) return { kind: "absent", rows: this.rows };
     const column = this.#getOrMake(this.#chunk.columns, index, (held) => {
+      const blocks = this.#chunk.source.payloadBlocks?.(index);
+      if (blocks !== undefined) {
+        this.readBytes += blocks.byteLength;
+        return openTextBlocks(blocks, held);
+      }
       const decode = this.header.columns[index]!.role === "message" ? decodeMessage : decodeColumn;
       return this.#decode(index, held, (payload) => decode(payload, held));
     });

@@ -1,8 +1,10 @@
 /** Chunks whose columns are compressed and framed for disk. */
 
 import { constants as zlibConstants } from "node:zlib";
-import { type Compression, compressionOfLevel, type PackedFrame, packFrame } from "../files/frame.ts";
+import { findTextCuts } from "../column/text-blocks.ts";
+import { isInBlocks, type PackedFrame, packFrame } from "../files/frame.ts";
 import { listPageChecksums, pagedBytesMin } from "../files/value-pages.ts";
+import { type Compression, compressionOfLevel } from "../files/zstd.ts";
 import type { ChunkHeader, ColumnHeader, EncodedChunk } from "./chunk-header.ts";
 
 /** Length of the LMDB key of a value of a chunk. */
@@ -35,19 +37,21 @@ export function packChunk(
   { header, payloads, filters }: EncodedChunk,
   compression: Compression,
 ): PackedChunk {
-  const described = header.columns.map((column, i) => {
+  const columns: PackedChunk["columns"] = [];
+  const described: ColumnHeader[] = [];
+  for (const [i, column] of header.columns.entries()) {
     const filter = filters[i];
-    const isPaged = isVariables(column) && column.filterBytes >= pagedBytesMin;
-    return filter === undefined || !isPaged ? column : { ...column, filterPages: listPageChecksums(filter) };
-  });
-  const columns = payloads.map((payload, i) => {
-    const filter = filters[i];
-    const ofFilter = isVariables(header.columns[i]!) ? {} : { compression };
-    return {
-      payload: packFrame(chunkKeyBytes, payload, { compression }),
-      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, ofFilter),
-    };
-  });
+    const isPaged = filter !== undefined && isVariables(column) && column.filterBytes >= pagedBytesMin;
+    const cuts = column.encoding === "text" ? findTextCuts(payloads[i]!) : [];
+    const payload = packFrame(chunkKeyBytes, payloads[i]!, { compression, cuts });
+    const ofFilter = isVariables(column) ? {} : { compression };
+    columns.push({ payload, filter: filter && packFrame(chunkKeyBytes, filter, ofFilter) });
+    described.push({
+      ...column,
+      ...(isPaged ? { filterPages: listPageChecksums(filter) } : {}),
+      ...(isInBlocks(payload) ? { blocks: cuts.length + 1 } : {}),
+    });
+  }
   return { header: { ...header, columns: described }, columns };
 }
 

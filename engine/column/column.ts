@@ -27,6 +27,21 @@ export interface DictionaryColumn {
   fingerprints?: Fingerprints;
 }
 
+export interface PlainTextColumn {
+  kind: "text";
+  rows: number;
+  /** Reading it may decompress all texts. */
+  readonly text: TextVector;
+  /** The same, where only the texts of the rows [from, to) are sure to be in memory; absent where all are. */
+  textOf?: (from: number, to: number) => TextVector;
+  valid: Bitmap | null;
+}
+
+/** The texts of a column, of which those of the rows [from, to) are in memory. */
+export function textOfRows(column: PlainTextColumn, from: number, to: number): TextVector {
+  return column.textOf?.(from, to) ?? column.text;
+}
+
 /**
  * A column in one of its decoded forms. `valid` has a bit for each row, set where the row has the field; null where all
  * rows have it.
@@ -39,7 +54,7 @@ export type Column =
   | { kind: "number"; rows: number; values: Float64Array; valid: Bitmap | null }
   /** Lower-case hexadecimal text of 2 × `width` digits. */
   | { kind: "hex"; rows: number; width: number; bytes: Uint8Array; valid: Bitmap | null }
-  | { kind: "text"; rows: number; text: TextVector; valid: Bitmap | null }
+  | PlainTextColumn
   /** Messages as templates and variables. */
   | { kind: "message"; rows: number; messages: MessageColumn };
 
@@ -65,7 +80,7 @@ export function columnText(column: Column, row: number): string | undefined {
     case "hex":
       return isValid(column.valid, row) ? hexAt(column.bytes, column.width, row) : undefined;
     case "text":
-      return isValid(column.valid, row) ? textAt(column.text, row) : undefined;
+      return isValid(column.valid, row) ? textAt(textOfRows(column, row, row + 1), row) : undefined;
     case "message": {
       const bytes = column.messages.messageAt(row);
       return decodeText(bytes, 0, bytes.byteLength);
@@ -104,7 +119,7 @@ export function columnBytes(column: Column, row: number): Uint8Array {
   }
   if (column.kind === "message") return column.messages.messageAt(row);
   if (column.kind === "text" && isValid(column.valid, row)) {
-    const { offsets, bytes } = column.text;
+    const { offsets, bytes } = textOfRows(column, row, row + 1);
     return bytes.subarray(offsets[row], offsets[row + 1]);
   }
   return Buffer.from(columnText(column, row) ?? "", "utf8");

@@ -49,24 +49,43 @@ export function writePayload(payload: Payload): Uint8Array {
  */
 export function readPayload(stored: Uint8Array): Payload {
   const bytes = stored.byteOffset % 8 === 0 ? stored : stored.slice();
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.byteLength < headerBytes) throw new Failure("damage", "column: shorter than its header");
+  const { ranges, ...outline } = locateBuffers(bytes, bytes.byteLength);
+  return { ...outline, buffers: ranges.map(({ from, to }) => bytes.subarray(from, to)) };
+}
+
+/** Bytes that hold the header and the lengths of so many buffers. */
+export function payloadHeadBytes(buffers: number): number {
+  return headerBytes + align8(buffers * 4);
+}
+
+/** A payload's header, and where in the payload its buffers are. */
+export interface PayloadOutline extends Omit<Payload, "buffers"> {
+  ranges: { from: number; to: number }[];
+}
+
+/**
+ * Reads the beginning of a payload of `byteLength` bytes. Throws Failure "damage" where the lengths exceed them, or the
+ * beginning is too short.
+ */
+export function locateBuffers(head: Uint8Array, byteLength: number): PayloadOutline {
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  if (head.byteLength < headerBytes) throw new Failure("damage", "column: shorter than its header");
   const bufferCount = view.getUint32(8, true);
-  let at = headerBytes + align8(bufferCount * 4);
-  if (at > bytes.byteLength) throw new Failure("damage", "column: shorter than its list of buffers");
-  const buffers: Uint8Array[] = [];
+  let at = payloadHeadBytes(bufferCount);
+  if (at > head.byteLength) throw new Failure("damage", "column: shorter than its list of buffers");
+  const ranges: PayloadOutline["ranges"] = [];
   for (let i = 0; i < bufferCount; i++) {
-    const byteLength = view.getUint32(headerBytes + i * 4, true);
-    if (at + byteLength > bytes.byteLength) throw new Failure("damage", `column: buffer ${i} passes the end`);
-    buffers.push(bytes.subarray(at, at + byteLength));
-    at += align8(byteLength);
+    const bytes = view.getUint32(headerBytes + i * 4, true);
+    if (at + bytes > byteLength) throw new Failure("damage", `column: buffer ${i} passes the end`);
+    ranges.push({ from: at, to: at + bytes });
+    at += align8(bytes);
   }
   return {
     encoding: view.getUint8(0),
     width: view.getUint8(1),
     hasValidity: (view.getUint16(2, true) & 1) === 1,
     rows: view.getUint32(4, true),
-    buffers,
+    ranges,
   };
 }
 

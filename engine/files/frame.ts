@@ -7,16 +7,18 @@
  *       4     4  CRC-32 (zlib) of every byte from offset 8 to the end
  *       8     2  length of the key in bytes
  *      10     1  kind (FrameKind)
- *      11     1  codec: 0 uncompressed, 1 zstd
+ *      11     1  codec: 0 uncompressed, 1 zstd, 2 zstd in blocks (see value-blocks.ts)
  *      12     4  length of the payload as stored
  *      16     4  length of the payload before compression
  *      20     4  zero
  *      24     k  key, then zeros up to the next multiple of 8
  *       …     n  payload
  */
-import { crc32, constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
 import { align8 } from "./column-payload.ts";
+import { packBlocks, unpackBlocks } from "./value-blocks.ts";
+import { type Compression, compress, decompress } from "./zstd.ts";
 
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;
@@ -34,17 +36,13 @@ export interface Frame {
 /** Below this many bytes zstd costs more in headers and calls than it saves. */
 const compressBytesMin = 256;
 
-/** Parameters of zstd, by their numbers in `zlib.constants`. */
-export type Compression = Readonly<Record<number, number>>;
-
-/** What zstd takes for one of its levels. */
-export function compressionOfLevel(level: number): Compression {
-  return { [zlibConstants.ZSTD_c_compressionLevel]: level };
-}
+const Codec = { none: 0, zstd: 1, blocks: 2 } as const;
 
 export interface FrameOptions {
   /** Absent: no compression. The compressed payload is stored only where it saves an eighth or more. */
   compression?: Compression;
+  /** Where in the payload a block begins that can be read without the others. */
+  cuts?: readonly number[];
 }
 
 export function writeFrame(
@@ -73,28 +71,19 @@ export function packFrame(
   options: FrameOptions,
 ): PackedFrame & { frame: Buffer } {
   let stored = payload;
-  let codec = 0;
-  if (options.compression !== undefined && payload.byteLength >= compressBytesMin) {
-    const compressed = zstdCompressSync(payload, {
-      chunkSize: zstdBytesMax(payload.byteLength),
-      params: options.compression,
-    });
+  let codec: number = Codec.none;
+  const { compression, cuts = [] } = options;
+  if (compression !== undefined && payload.byteLength >= compressBytesMin) {
+    const isWhole = cuts.length === 0;
+    const compressed = isWhole ? compress(payload, compression) : packBlocks(payload, cuts, compression);
     if (compressed.byteLength <= payload.byteLength - (payload.byteLength >> 3)) {
       stored = compressed;
-      codec = 1;
+      codec = isWhole ? Codec.zstd : Codec.blocks;
     }
   }
   const frame = Buffer.alloc(frameBytes(keyBytes, stored.byteLength));
   frame.set(stored, frame.byteLength - stored.byteLength);
   return { frame, codec, payloadBytes: payload.byteLength };
-}
-
-/**
- * Most bytes that zstd makes of so many (`ZSTD_COMPRESSBOUND`). Where all of the output has room from the beginning, zstd
- * reads and writes in place, which takes a third less time than in pieces.
- */
-function zstdBytesMax(bytes: number): number {
-  return bytes + (bytes >> 8) + 64;
 }
 
 /** Length of a frame with a key and a stored payload of these lengths. */
@@ -114,6 +103,11 @@ export function completeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Ar
   view.setUint32(16, payloadBytes, true);
   frame.set(key, frameHeaderBytes);
   view.setUint32(4, crc32(frame.subarray(8)), true);
+}
+
+/** Whether parts of a frame's payload can be read: see `openBlocks`. */
+export function isInBlocks({ codec }: PackedFrame): boolean {
+  return codec === Codec.blocks;
 }
 
 /** A completed frame, to be completed again under another key of the same length. */
@@ -170,37 +164,11 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
   return {
     kind: view.getUint8(10) as FrameKind,
     key: bytes.subarray(frameHeaderBytes, frameHeaderBytes + keyBytes),
-    payload: view.getUint8(11) === 1 ? decompress(stored, view.getUint32(16, true)) : stored,
+    payload: unpack(stored, view.getUint8(11), view.getUint32(16, true)),
   };
 }
 
-/**
- * The largest buffer that is allocated for the length in a frame's header, which may be wrong. The messages of a full chunk
- * fit. A longer payload is decompressed into several buffers and copied together.
- */
-const outputBytesAtOnce = 80 * 1024 * 1024;
-
-function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
-  // A buffer of one byte more than is needed: a full one would make zlib allocate a second one.
-  const payload = zstdDecompressSync(stored, {
-    maxOutputLength: Math.max(payloadBytes, 1),
-    chunkSize: Math.min(Math.max(payloadBytes + 1, zlibConstants.Z_MIN_CHUNK), outputBytesAtOnce),
-  });
-  if (payload.byteLength >= freedBytesMin) decompressed.add(payload.buffer);
-  return payload;
-}
-
-/** Shorter payloads are left to the garbage collector. They may share their memory with other buffers of Node. */
-const freedBytesMin = 64 * 1024;
-
-/** The memory of payloads that were decompressed, each in memory of its own. */
-const decompressed = new WeakSet<ArrayBufferLike>();
-
-/**
- * Frees the memory of a payload that was decompressed; nobody may use it afterwards. The next payload then gets memory that
- * is in the process already: a cold question about the newest rows took 34 ms in place of 74 in a virtual machine where
- * page faults are expensive. Leaves memory of other kinds alone.
- */
-export function freePayload(payload: Uint8Array): void {
-  if (decompressed.delete(payload.buffer)) (payload.buffer as ArrayBuffer).transfer(0);
+function unpack(stored: Uint8Array, codec: number, payloadBytes: number): Uint8Array {
+  if (codec === Codec.zstd) return decompress(stored, payloadBytes);
+  return codec === Codec.blocks ? unpackBlocks(stored, payloadBytes, "frame") : stored;
 }

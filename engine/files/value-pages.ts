@@ -42,10 +42,10 @@ function readChecksums(base64: string): Uint32Array {
 }
 
 /**
- * Reads ranges of a stored value, each of whole pages. `isIntact` tells whether what was read is what was written; where it
+ * Reads ranges of a stored value. `isIntact` tells whether what was read is what was written; where it
  * is not, the value may have been moved meanwhile.
  */
-export type ReadStoredPages = (
+export type ReadStoredParts = (
   ranges: readonly ByteRange[],
   isIntact: (read: readonly Uint8Array[]) => boolean,
 ) => readonly Uint8Array[];
@@ -59,7 +59,7 @@ export type ReadStoredPages = (
 export function openPages(
   byteLength: number,
   checksums: string,
-  readStored: ReadStoredPages,
+  readStored: ReadStoredParts,
   where: string,
 ): ValuePages {
   const expected = readChecksums(checksums);

@@ -1,22 +1,20 @@
 /** Text search in plain text columns: by a kernel over a block's bytes where possible, else row by row. */
 
-import { type Column, isValid } from "../column/column.ts";
+import { isValid, type PlainTextColumn, textOfRows } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { buildAutomaton } from "../regexp/pattern-automaton.ts";
 import { toFilteredText } from "../template/plain-text-filter.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
-import { textAt } from "../vector/text.ts";
+import { type TextVector, textAt } from "../vector/text.ts";
 import type { BlockFilter, Checkpoint, FilterScope } from "./block-filter.ts";
 import type { LeafFilter } from "./predicate.ts";
-
-type TextColumn = Extract<Column, { kind: "text" }>;
 
 /** A block filter that works on the column's bytes; undefined where a value test is as good. */
 export function compileTextFilter(
   filter: LeafFilter,
-  column: TextColumn,
+  column: PlainTextColumn,
   scope: FilterScope,
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
@@ -28,15 +26,15 @@ export function compileTextFilter(
 /** Reads each text by an automaton, and by the pattern itself where that reaches its limits. */
 function compileMatchesFilter(
   filter: LeafFilter & { kind: "matches" },
-  column: TextColumn,
+  column: PlainTextColumn,
   { checkpoint }: FilterScope,
 ): BlockFilter {
   const pattern = compilePattern(filter.pattern, filter);
   const automaton = buildAutomaton(filter.pattern, filter);
   const emptyPasses = pattern.test("");
-  const { bytes } = column.text;
-  return filterTexts(column, checkpoint, (row, from, to) => {
+  return filterTexts(column, checkpoint, (row, { offsets, bytes }) => {
     if (!isValid(column.valid, row)) return emptyPasses;
+    const [from, to] = [offsets[row]!, offsets[row + 1]!];
     const result = automaton?.resultAt(automaton.afterText(automaton.start, bytes, from, to)) ?? "some";
     return result === "some" ? pattern.test(bytes.subarray(from, to)) : result === "all";
   });
@@ -44,7 +42,7 @@ function compileMatchesFilter(
 
 function compileContainsFilter(
   { text, ignoreCase, field }: LeafFilter & { kind: "contains" },
-  column: TextColumn,
+  column: PlainTextColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   if (text === "") return () => undefined;
@@ -52,11 +50,10 @@ function compileContainsFilter(
   if (!text.isWellFormed()) return (block) => void block.selection.fill(0);
   const wanted = ignoreCase ? foldCase(text) : text;
   if (ignoreCase && !isAscii(wanted)) {
-    return filterTexts(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
+    return filterTexts(column, checkpoint, (row, text) => foldCase(textAt(text, row)).includes(wanted));
   }
   const wantedBytes = Buffer.from(wanted, "utf8");
   const needle = makeNeedle(wantedBytes, ignoreCase);
-  const { offsets, bytes } = column.text;
   const { kernels, scratch } = view.heap;
   const ranges = (field.kind === "message" ? view.plainTextFilter() : undefined)?.findRanges(
     toFilteredText(wantedBytes),
@@ -69,6 +66,7 @@ function compileContainsFilter(
       const begin = Math.max(from, range.from);
       const end = Math.min(from + rows, range.to);
       if (begin >= end) continue;
+      const { offsets, bytes } = textOfRows(column, begin, end);
       const texts = { offsets: offsets.subarray(begin, end + 1), bytes };
       kernels.rowsHolding(texts, needle, found.subarray((begin - from) >> 3, (end - from + 7) >> 3));
     }
@@ -79,25 +77,24 @@ function compileContainsFilter(
 /** Bytes read between two checkpoints. */
 const checkEveryBytes = 256 * 1024;
 
-/** Clears the bits of selected rows that fail; `passes` takes a row and the range of its bytes. */
+/** Clears the bits of selected rows that fail; `passes` takes a row and the texts, of which that of the row is in memory. */
 function filterTexts(
-  column: TextColumn,
+  column: PlainTextColumn,
   checkpoint: Checkpoint,
-  passes: (row: number, from: number, to: number) => boolean,
+  passes: (row: number, text: TextVector) => boolean,
 ): BlockFilter {
-  const { offsets } = column.text;
   return ({ from, rows, selection }) => {
-    let checkedAt = 0;
+    let uncheckedBytes = 0;
     for (let i = 0; i < rows; i++) {
       if (!hasBit(selection, i)) continue;
       const row = from + i;
-      const start = offsets[row]!;
-      const end = offsets[row + 1]!;
-      if (end - checkedAt > checkEveryBytes) {
+      const text = textOfRows(column, row, row + 1);
+      uncheckedBytes += text.offsets[row + 1]! - text.offsets[row]!;
+      if (uncheckedBytes > checkEveryBytes) {
         checkpoint();
-        checkedAt = end;
+        uncheckedBytes = 0;
       }
-      if (!passes(row, start, end)) clearBit(selection, i);
+      if (!passes(row, text)) clearBit(selection, i);
     }
   };
 }

@@ -3,11 +3,13 @@ import type { Codes } from "../vector/codes.ts";
 import type { Kernels } from "./contract.ts";
 import { plainKernels } from "./plain.ts";
 
-/** Allocates vectors, filled with zeros or with given bytes, and aligned for the widest kernel. */
+/** Allocates vectors, filled with zeros or with given bytes if not said otherwise, and aligned for the widest kernel. */
 export interface Heap {
   /** Kernels that can read and write vectors on this heap. */
   readonly kernels: Kernels<ArrayBufferLike>;
   uint8(length: number): Uint8Array;
+  /** Bytes of any value: the caller writes each before it reads it. */
+  unfilled(length: number): Uint8Array;
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
@@ -51,6 +53,7 @@ export interface ColumnHeap {
 /** The JavaScript heap, for work that decodes each column once and does not keep it. */
 export const plainHeap: Heap = {
   uint8: (length) => new Uint8Array(length),
+  unfilled: (length) => new Uint8Array(length),
   uint16: (length) => new Uint16Array(length),
   uint32: (length) => new Uint32Array(length),
   float64: (length) => new Float64Array(length),

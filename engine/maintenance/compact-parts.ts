@@ -8,7 +8,7 @@ import { decodeChunks } from "../chunk/chunk-decoder.ts";
 import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
 import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
 import { type PackedChunk, packChunk, rowsCompression, samplesCompression } from "../chunk/packed-chunk.ts";
-import type { Compression } from "../files/frame.ts";
+import type { Compression } from "../files/zstd.ts";
 import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
 

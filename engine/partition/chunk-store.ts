@@ -12,7 +12,6 @@ import { chunkKeyBytes, type PackedChunk } from "../chunk/packed-chunk.ts";
 import { Failure } from "../failure.ts";
 import {
   completeFrame,
-  compressionOfLevel,
   FrameKind,
   frameBytes,
   type PackedFrame,
@@ -20,7 +19,9 @@ import {
   readFrameChecksum,
   writeFrame,
 } from "../files/frame.ts";
-import { openPages, type ReadStoredPages } from "../files/value-pages.ts";
+import { openBlocks } from "../files/value-blocks.ts";
+import { openPages, type ReadStoredParts } from "../files/value-pages.ts";
+import { compressionOfLevel } from "../files/zstd.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
@@ -110,14 +111,26 @@ export function openChunk(
   };
   const opened = openHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
   const { header } = opened;
+  const nameColumn = (i: number): string => {
+    const { key, role } = header.columns[i]!;
+    return `column ${key === "" ? role : JSON.stringify(key)}`;
+  };
+  /** Reads parts of a frame's payload as it is stored. */
+  const readParts =
+    (key: Buffer, what: string): ReadStoredParts =>
+    (ranges, isIntact) => {
+      const from = frameBytes(key.byteLength, 0);
+      const parts = ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from }));
+      const read = environment.viewParts(key, parts, isIntact);
+      if (read === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
+      return read;
+    };
   return {
     ...opened,
     arrivalBase: header.arrivalBase ?? 0,
     payload: (i) => {
-      const column = header.columns[i]!;
-      const what = `column ${column.key === "" ? column.role : JSON.stringify(column.key)}`;
       const key = chunkKey(entry.id, i, ColumnPart.payload);
-      return read(key, FrameKind.column, column.checksum, what, { isKept: true });
+      return read(key, FrameKind.column, header.columns[i]!.checksum, nameColumn(i), { isKept: true });
     },
     filter: (i) => {
       const column = header.columns[i]!;
@@ -125,18 +138,19 @@ export function openChunk(
       const key = chunkKey(entry.id, i, ColumnPart.filter);
       return read(key, FrameKind.column, column.filterChecksum, "a membership filter");
     },
+    payloadBlocks: (i) => {
+      const { blocks, payloadBytes } = header.columns[i]!;
+      if (blocks === undefined) return undefined;
+      const what = nameColumn(i);
+      const readStored = readParts(chunkKey(entry.id, i, ColumnPart.payload), what);
+      return openBlocks(payloadBytes, blocks, readStored, `${where}: ${what}`);
+    },
     filterPages: (i) => {
       const { filterPages, filterBytes } = header.columns[i]!;
       if (filterPages === undefined) return undefined;
-      const key = chunkKey(entry.id, i, ColumnPart.filter);
-      const from = frameBytes(key.byteLength, 0);
-      const readStored: ReadStoredPages = (ranges, isIntact) => {
-        const parts = ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from }));
-        const read = environment.viewParts(key, parts, isIntact);
-        if (read === undefined) throw new Failure("damage", `${where}: a membership filter is missing`);
-        return read;
-      };
-      return openPages(filterBytes, filterPages, readStored, `${where}: a membership filter`);
+      const what = "a membership filter";
+      const readStored = readParts(chunkKey(entry.id, i, ColumnPart.filter), what);
+      return openPages(filterBytes, filterPages, readStored, `${where}: ${what}`);
     },
   };
 }

@@ -31,6 +31,10 @@ class CacheEntry implements ColumnMemory {
     return this.#allocate(length).uint8(length).fill(0);
   }
 
+  unfilled(length: number): Uint8Array {
+    return this.#allocate(length).uint8(length);
+  }
+
   uint16(length: number): Uint16Array {
     return this.#allocate(length * 2)
       .uint16(length)

@@ -1,0 +1,154 @@
+/** Payloads that are compressed in blocks, against the bytes that were written. */
+import { expect, test } from "vitest";
+import { createChunkBuilder } from "../../../engine/chunk/chunk-builder.ts";
+import { ChunkColumns } from "../../../engine/chunk/chunk-columns.ts";
+import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
+import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
+import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { packChunk, rowsCompression } from "../../../engine/chunk/packed-chunk.ts";
+import { columnText } from "../../../engine/column/column.ts";
+import { Failure } from "../../../engine/failure.ts";
+import { openBlocks, packBlocks, unpackBlocks } from "../../../engine/files/value-blocks.ts";
+import type { ByteRange, ReadStoredParts } from "../../../engine/files/value-pages.ts";
+import { openChunk, sealChunk } from "../../../engine/partition/chunk-store.ts";
+import { ColumnCache } from "../../../engine/scan/column-cache.ts";
+import { Random } from "../../../fixtures/random.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+
+/** Bytes that repeat in some places and not in others, so that some blocks are compressed. */
+function drawPayload(random: Random, length: number): Uint8Array {
+  const payload = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const run = 1 + random.below(5_000);
+    const isRandom = random.oneIn(2);
+    const byte = random.below(256);
+    for (const end = Math.min(length, at + run); at < end; at++)
+      payload[at] = isRandom ? random.below(256) : byte;
+  }
+  return payload;
+}
+
+function drawCuts(random: Random, length: number): number[] {
+  const cuts = Array.from({ length: random.below(6) }, () => 1 + random.below(length - 1));
+  return [...new Set(cuts)].sort((a, b) => a - b);
+}
+
+function readOf(stored: Uint8Array, reads: ByteRange[] = []): ReadStoredParts {
+  return (ranges) => {
+    reads.push(...ranges);
+    return ranges.map(({ from, to }) => stored.subarray(from, to));
+  };
+}
+
+test(`any part of a payload is what was written, and only its blocks are read (SVC_SEED=${seed})`, () => {
+  const random = new Random(seed);
+  for (let round = 0; round < 300; round++) {
+    const payload = drawPayload(random, 2 + random.below(60_000));
+    const cuts = drawCuts(random, payload.length);
+    const stored = packBlocks(payload, cuts, rowsCompression);
+    expect(Buffer.compare(unpackBlocks(stored, payload.length, "a value"), payload)).toBe(0);
+    const reads: ByteRange[] = [];
+    const blocks = openBlocks(payload.length, cuts.length + 1, readOf(stored, reads), "a value");
+    const from = random.below(payload.length);
+    const to = from + random.below(payload.length - from + 1);
+    const part = new Uint8Array(to - from);
+    reads.length = 0;
+    blocks.readInto(part, from);
+    expect(Buffer.compare(part, payload.subarray(from, to))).toBe(0);
+    const touched = blocks.ranges.filter((range) => range.from < to && range.to > from && from < to);
+    expect(reads).toHaveLength(touched.length);
+  }
+});
+
+test(`a byte that changed is damage where its block is read, or the table (SVC_SEED=${seed})`, () => {
+  const random = new Random(seed + 1);
+  const payload = drawPayload(random, 40_000);
+  const cuts = [9_000, 21_000, 33_333];
+  const stored = packBlocks(payload, cuts, rowsCompression);
+  const tableBytes = 8 + 12 * 4;
+  const places: ByteRange[] = [];
+  openBlocks(payload.length, 4, readOf(stored, places), "a value").readInto(new Uint8Array(40_000), 0);
+  for (let round = 0; round < 500; round++) {
+    const at = random.below(random.oneIn(3) ? tableBytes : stored.length);
+    const changed = new Uint8Array(stored);
+    changed[at] = changed[at]! ^ (1 << random.below(8));
+    const block = random.below(4);
+    const read = () => {
+      const part = new Uint8Array(1);
+      openBlocks(payload.length, 4, readOf(changed), "a value").readInto(part, [0, ...cuts][block]!);
+      return part[0];
+    };
+    const { from, to } = places[1 + block]!;
+    if (at < tableBytes || (at >= from && at < to)) expect(read).toThrow(Failure);
+    else expect(read()).toBe(payload[[0, ...cuts][block]!]);
+  }
+});
+
+test("another length, another number of blocks and values that were cut are damage", () => {
+  const payload = drawPayload(new Random(seed + 2), 20_000);
+  const stored = packBlocks(payload, [10_000], rowsCompression);
+  expect(() => unpackBlocks(stored, 20_001, "a value")).toThrow(/its blocks are not those/);
+  expect(() => openBlocks(20_000, 1, readOf(stored), "a value")).toThrow(Failure);
+  expect(() => openBlocks(20_000, 3, readOf(stored), "a value")).toThrow(Failure);
+  for (const length of [0, 7, 8, 31, stored.length - 1])
+    expect(() => unpackBlocks(stored.subarray(0, length), 20_000, "a value")).toThrow(Failure);
+});
+
+/** A sealed chunk of messages that have no templates, and how often a part of its values was read. */
+function sealMessages(messages: readonly string[]): { source: ChunkSource; parts: () => number } {
+  const builder = createChunkBuilder();
+  for (const message of messages) {
+    builder.timeNs.push(builder.rows);
+    builder.arrival.push(builder.rows);
+    builder.message.pushBytes(Buffer.from(message));
+    builder.rows++;
+  }
+  const { entry, values } = sealChunk(
+    packChunk(encodeChunks(builder, { sealed: true })[0]!, rowsCompression),
+    1,
+  );
+  const frames = new Map(values.map(({ key, frame }) => [Buffer.from(key).toString("hex"), frame]));
+  const find = (key: Uint8Array) => frames.get(Buffer.from(key).toString("hex"));
+  let parts = 0;
+  const environment = {
+    view: find,
+    viewParts: (key: Uint8Array, ranges: readonly { offset: number; length: number }[]) => {
+      parts += ranges.length;
+      return ranges.map(({ offset, length }) => find(key)!.subarray(offset, offset + length));
+    },
+  };
+  return { source: openChunk(environment, entry, "a partition"), parts: () => parts };
+}
+
+test(`long messages are decompressed where they are read (SVC_SEED=${seed})`, () => {
+  const random = new Random(seed + 3);
+  const letters = "abcdefghijklmnopqrstuvwxyz";
+  const draw = () => Array.from({ length: 3 + random.below(6) }, () => letters[random.below(26)]).join("");
+  const words = Array.from({ length: 4_000 }, draw);
+  const messages = Array.from({ length: 14_000 }, () =>
+    Array.from({ length: 120 + random.below(80) }, () => words[random.below(words.length)]).join(" "),
+  );
+  const { source, parts } = sealMessages(messages);
+  const column = source.header.columns.find(({ role }) => role === "message")!;
+  expect(column.encoding).toBe("text");
+  expect(column.blocks).toBeGreaterThan(3);
+
+  const cache = new ColumnCache({ bytesMax: 2 ** 27, keepsRecent: false });
+  const view = new ChunkView(new ChunkColumns(source, 0), cache.lease());
+  const texts = view.column({ kind: "message" });
+  const opening = parts();
+  for (let i = 0; i < 3; i++) expect(columnText(texts, 13_999 - i)).toBe(messages[13_999 - i]);
+  expect(parts() - opening).toBe(1);
+  for (let i = 0; i < 2_000; i++) {
+    const row = random.below(messages.length);
+    expect(columnText(texts, row)).toBe(messages[row]);
+  }
+  expect(parts() - opening).toBe(column.blocks! - 1);
+  if (texts.kind !== "text") throw new Error("not texts");
+  expect(Buffer.from(texts.text.bytes).equals(Buffer.from(messages.join("")))).toBe(true);
+  view.close();
+
+  const whole = source.payload(source.header.columns.indexOf(column));
+  expect(whole.byteLength).toBe(column.payloadBytes);
+});
