@@ -54,7 +54,7 @@ export class ChunkView {
   #messages: MessageColumn | undefined;
   /** Groups of variables that are read value by value, with the payloads that they are read from. */
   readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
-  /** Bytes of the payloads that this view read because they were not cached. */
+  /** Bytes of the payloads that this view opened because they were not cached; of those in blocks, too, all bytes. */
   readBytes = 0;
 
   constructor(chunk: ChunkColumns, heap: ColumnHeap) {
