@@ -1,7 +1,6 @@
 /** Jobs that fresh processes do: each process does one job with one system and ends. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { totalmem } from "node:os";
 import { mallocSettings } from "../../server/index.ts";
 import type { BenchQuestion, QuestionKind } from "../datasets/question.ts";
 import type { CanonicalAnswer } from "../systems/answer.ts";
@@ -75,7 +74,7 @@ export async function runJob<D extends Job["do"]>(
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     serialization: "advanced",
     execArgv,
-    env: { ...process.env, ...(asksSvc ? mallocSettings("serve", totalmem() / 2) : {}) },
+    env: { ...process.env, ...(asksSvc ? mallocSettings("serve") : {}) },
   });
   let result: JobResults[D] | undefined;
   child.on("message", (message: JobMessage) => {

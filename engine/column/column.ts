@@ -27,6 +27,7 @@ export interface DictionaryColumn {
   fingerprints?: Fingerprints;
 }
 
+/** A column with a text for each row. */
 export interface PlainTextColumn {
   kind: "text";
   rows: number;
@@ -37,7 +38,7 @@ export interface PlainTextColumn {
   valid: Bitmap | null;
 }
 
-/** The texts of a column, of which those of the rows [from, to) are in memory. */
+/** Returns the texts of a column, after those of the rows [from, to) were decompressed if they had to be. */
 export function textOfRows(column: PlainTextColumn, from: number, to: number): TextVector {
   return column.textOf?.(from, to) ?? column.text;
 }

@@ -8,7 +8,7 @@ import {
   uint32Of,
   writePayload,
 } from "../files/column-payload.ts";
-import { splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
+import { integerWidthMax, splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
 import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
@@ -142,9 +142,6 @@ export function encodeMessage(
     })),
   };
 }
-
-/** Most bytes of a number that streams hold: it is below 2^53. */
-const integerWidthMax = 7;
 
 /** Clocks tick in seconds, milliseconds or microseconds; these are their ticks in nanoseconds. */
 const timeUnits = [1e9, 1e6, 1e3];

@@ -1,68 +1,69 @@
 /**
- * Columns of long texts, whose bytes are compressed in blocks and decompressed when a row in them is read. The first block
- * has what says where each text lies; the others have the texts of some thousand rows each.
+ * Columns of long texts, which are compressed in blocks. The first block holds the offsets of the texts; each of the others
+ * holds the texts of some thousand rows, and is decompressed when one of these rows is read.
  */
 import { Failure } from "../failure.ts";
-import {
-  locateBuffers,
-  type PayloadOutline,
-  payloadHeadBytes,
-  readPayload,
-  uint32Of,
-} from "../files/column-payload.ts";
+import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
 import type { ValueBlocks } from "../files/value-blocks.ts";
+import type { ByteRange } from "../files/value-pages.ts";
 import type { Heap } from "../kernels/heap.ts";
+import { ngramBlockRows } from "../template/plain-text-filter.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 
 /** Shorter payloads are compressed as a whole. */
 const blockedBytesMin = 4 * 2 ** 20;
-/** A block ends with a row of this number or a multiple of it, as blocks of their n-gram filter do. */
-const cutRows = 4096;
-/** Blocks have at least so many bytes, but for the last: shorter ones compress less well. */
+/** Blocks of texts but the last have at least so many bytes: shorter ones compress less well. */
 const blockBytesMin = 2 * 2 ** 20;
-/** Longer blocks are cut anywhere. */
+/** Longer blocks are divided, also within a text. */
 const blockBytesMax = 8 * 2 ** 20;
 
-/** Where the blocks of a payload of encoding "text" begin; none where it is too short for blocks. */
+/**
+ * Returns where each block but the first begins in a payload of encoding "text"; none where it is too short for blocks. Blocks
+ * end at multiples of the rows of a block of the n-gram filter, so that a search that the filter sends to a block of rows
+ * decompresses few others.
+ */
 export function findTextCuts(stored: Uint8Array): number[] {
   if (stored.byteLength < blockedBytesMin) return [];
   const outline = locateBuffers(stored, stored.byteLength);
-  const offsets = uint32Of(readPayload(stored).buffers[outline.hasValidity ? 1 : 0]!);
-  const start = textRange(outline).from;
+  const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
+  const { offsets, texts } = textRanges(outline);
+  const start = texts.from;
   const cuts = [start];
-  for (let row = cutRows; ; row += cutRows) {
+  for (let row = ngramBlockRows; ; row += ngramBlockRows) {
     const isLast = row >= outline.rows;
-    const end = start + offsets[isLast ? outline.rows : row]!;
+    const end = start + view.getUint32(offsets.from + 4 * (isLast ? outline.rows : row), true);
     while (end - cuts.at(-1)! > blockBytesMax) cuts.push(cuts.at(-1)! + blockBytesMax);
     if (isLast) return cuts;
     if (end - cuts.at(-1)! >= blockBytesMin) cuts.push(end);
   }
 }
 
-function textRange({ ranges, hasValidity }: PayloadOutline): { from: number; to: number } {
-  const range = ranges[hasValidity ? 2 : 1];
-  if (range === undefined) throw new Failure("damage", "column: no texts");
-  return range;
+/** Where the buffers of such a payload are that follow the validity bitmap. */
+function textRanges({ ranges, hasValidity }: PayloadOutline): { offsets: ByteRange; texts: ByteRange } {
+  const [offsets, texts] = hasValidity ? ranges.slice(1) : ranges;
+  if (offsets === undefined || texts === undefined) throw new Failure("damage", "column: no texts");
+  return { offsets, texts };
 }
 
 /**
- * Opens a payload of encoding "text": a text is decompressed, onto the heap, when it is read first. Throws Failure "damage",
- * then and now.
+ * Opens a payload of encoding "text". The block of a text is decompressed onto the heap when the text is first read. Throws
+ * Failure "damage", here and when a text is read.
  */
 export function openTextBlocks(blocks: ValueBlocks, heap: Heap): Column {
   const head = new Uint8Array(blocks.ranges[0]?.to ?? 0);
   blocks.readInto(head, 0);
   const outline = locateBuffers(head, blocks.byteLength);
   const { rows, ranges, hasValidity } = outline;
-  const place = (i: number) => heap.place(head.subarray(ranges[i]!.from, ranges[i]!.to));
-  const valid = hasValidity ? place(0) : null;
-  const range = textRange(outline);
-  const offsets = uint32Of(place(hasValidity ? 1 : 0));
-  if (range.from < payloadHeadBytes(ranges.length) || offsets[rows] !== range.to - range.from)
+  const place = ({ from, to }: ByteRange) => heap.place(head.subarray(from, to));
+  const valid = hasValidity ? place(ranges[0]!) : null;
+  const located = textRanges(outline);
+  const offsets = uint32Of(place(located.offsets));
+  const textBytes = located.texts.to - located.texts.from;
+  if (offsets[rows] !== textBytes)
     throw new Failure("damage", "column: texts are not as long as their offsets say");
-  const vector: TextVector = { offsets, bytes: heap.unfilled(range.to - range.from) };
-  const texts = new TextBlocks(vector, blocks, range.from);
+  const vector: TextVector = { offsets, bytes: heap.unfilled(textBytes) };
+  const texts = new TextBlocks(vector, blocks, located.texts.from);
   return {
     kind: "text",
     rows,

@@ -53,11 +53,6 @@ export function readPayload(stored: Uint8Array): Payload {
   return { ...outline, buffers: ranges.map(({ from, to }) => bytes.subarray(from, to)) };
 }
 
-/** Bytes that hold the header and the lengths of so many buffers. */
-export function payloadHeadBytes(buffers: number): number {
-  return headerBytes + align8(buffers * 4);
-}
-
 /** A payload's header, and where in the payload its buffers are. */
 export interface PayloadOutline extends Omit<Payload, "buffers"> {
   ranges: { from: number; to: number }[];
@@ -71,7 +66,7 @@ export function locateBuffers(head: Uint8Array, byteLength: number): PayloadOutl
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (head.byteLength < headerBytes) throw new Failure("damage", "column: shorter than its header");
   const bufferCount = view.getUint32(8, true);
-  let at = payloadHeadBytes(bufferCount);
+  let at = headerBytes + align8(bufferCount * 4);
   if (at > head.byteLength) throw new Failure("damage", "column: shorter than its list of buffers");
   const ranges: PayloadOutline["ranges"] = [];
   for (let i = 0; i < bufferCount; i++) {

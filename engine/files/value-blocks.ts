@@ -10,7 +10,7 @@
  */
 import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
-import type { ByteRange, ReadStoredParts } from "./value-pages.ts";
+import { type ByteRange, type ReadStoredParts, readIntact } from "./value-pages.ts";
 import { type Compression, compress, decompress, freePayload } from "./zstd.ts";
 
 const tableHeadBytes = 8;
@@ -67,11 +67,7 @@ function tableBytes(blocks: number): number {
 /** The whole payload. Throws Failure "damage" where `stored` is not a payload of this length in blocks. */
 export function unpackBlocks(stored: Uint8Array, payloadBytes: number, where: string): Uint8Array {
   const count = stored.byteLength < tableHeadBytes ? 0 : viewOf(stored).getUint32(4, true);
-  const read: ReadStoredParts = (ranges, isIntact) => {
-    const parts = ranges.map(({ from, to }) => stored.subarray(from, to));
-    if (!isIntact(parts)) throw makeDamage(where);
-    return parts;
-  };
+  const read: ReadStoredParts = (ranges) => ranges.map(({ from, to }) => stored.subarray(from, to));
   const blocks = openBlocks(payloadBytes, count, read, where);
   const payload = new Uint8Array(payloadBytes);
   blocks.readInto(payload, 0);
@@ -79,8 +75,11 @@ export function unpackBlocks(stored: Uint8Array, payloadBytes: number, where: st
 }
 
 /**
- * Opens a payload of `payloadBytes` bytes in `count` blocks; `read` reads of its stored bytes. Throws Failure "damage"
- * where the table is not of such a payload.
+ * Opens a payload that was compressed in blocks. Throws Failure "damage" where its table does not say the same of it.
+ * @param payloadBytes length of the payload
+ * @param count number of its blocks
+ * @param read reads ranges of what `packBlocks` returned
+ * @param where the value's name in errors
  */
 export function openBlocks(
   payloadBytes: number,
@@ -113,9 +112,8 @@ function readTable(payloadBytes: number, count: number, read: ReadStoredParts, w
     const view = viewOf(table);
     return view.getUint32(4, true) === count && view.getUint32(0, true) === crc32(table.subarray(4));
   };
-  const parts = read([{ from: 0, to: tableBytes(count) }], isTable);
-  if (!isTable(parts)) throw makeDamage(where);
-  const view = viewOf(parts[0]!);
+  const [table] = readIntact(read, [{ from: 0, to: tableBytes(count) }], isTable, describeDamage(where));
+  const view = viewOf(table!);
   const blocks: Block[] = [];
   let [storedAt, payloadAt] = [tableBytes(count), 0];
   for (let at = tableHeadBytes; at < tableBytes(count); at += entryBytes) {
@@ -124,20 +122,19 @@ function readTable(payloadBytes: number, count: number, read: ReadStoredParts, w
     blocks.push({ stored, payload, checksum: view.getUint32(at + 8, true) });
     [storedAt, payloadAt] = [stored.to, payload.to];
   }
-  if (payloadAt !== payloadBytes) throw makeDamage(where);
+  if (payloadAt !== payloadBytes) throw new Failure("damage", describeDamage(where));
   return blocks;
 }
 
-/** The payload's bytes in a block, in memory of their own where they were compressed. */
+/** Returns the payload's bytes in a block. They have memory of their own where they were compressed. */
 function unpackBlock({ stored, payload, checksum }: Block, read: ReadStoredParts, where: string): Uint8Array {
   const isIntact = ([bytes]: readonly Uint8Array[]): boolean =>
     bytes !== undefined && bytes.byteLength === stored.to - stored.from && crc32(bytes) === checksum;
-  const parts = read([stored], isIntact);
-  if (!isIntact(parts)) throw makeDamage(where);
+  const [block] = readIntact(read, [stored], isIntact, describeDamage(where));
   const payloadBytes = payload.to - payload.from;
-  if (parts[0]!.byteLength === payloadBytes) return parts[0]!;
-  const bytes = decompress(parts[0]!, payloadBytes);
-  if (bytes.byteLength !== payloadBytes) throw makeDamage(where);
+  if (block!.byteLength === payloadBytes) return block!;
+  const bytes = decompress(block!, payloadBytes);
+  if (bytes.byteLength !== payloadBytes) throw new Failure("damage", describeDamage(where));
   return bytes;
 }
 
@@ -145,6 +142,6 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function makeDamage(where: string): Failure {
-  return new Failure("damage", `${where}: its blocks are not those that were written`);
+function describeDamage(where: string): string {
+  return `${where}: its blocks are not those that were written`;
 }

@@ -42,13 +42,35 @@ function readChecksums(base64: string): Uint32Array {
 }
 
 /**
- * Reads ranges of a stored value. `isIntact` tells whether what was read is what was written; where it
- * is not, the value may have been moved meanwhile.
+ * Reads ranges of a stored value. `isIntact` tells whether what was read is what was written; where it is not, the value may
+ * have been moved meanwhile, and is read anew.
  */
 export type ReadStoredParts = (
   ranges: readonly ByteRange[],
   isIntact: (read: readonly Uint8Array[]) => boolean,
 ) => readonly Uint8Array[];
+
+/**
+ * Reads ranges of a stored value, and checks each read once. Throws Failure "damage" with this problem where they are not what
+ * was written.
+ */
+export function readIntact(
+  read: ReadStoredParts,
+  ranges: readonly ByteRange[],
+  isIntact: (parts: readonly Uint8Array[]) => boolean,
+  problem: string,
+): readonly Uint8Array[] {
+  // Whoever reads has checked most values already.
+  let intact: readonly Uint8Array[] | undefined;
+  const check = (parts: readonly Uint8Array[]): boolean => {
+    if (!isIntact(parts)) return false;
+    intact = parts;
+    return true;
+  };
+  const parts = read(ranges, check);
+  if (parts !== intact && !check(parts)) throw new Failure("damage", problem);
+  return parts;
+}
 
 /**
  * Reads a value in pages.
@@ -71,17 +93,13 @@ export function openPages(
         if (from > to || to > byteLength || !hasAll)
           throw new Failure("damage", `${where}: it ends before what is looked for`);
       const runs = joinNear(ranges, byteLength);
-      // Whoever reads has checked most values already.
-      let intact: readonly Uint8Array[] | undefined;
-      const areIntact = (read: readonly Uint8Array[]): boolean => {
-        for (const [i, range] of ranges.entries())
-          if (!isIntact(range, read[runs.of[i]!]!, runs.ranges[runs.of[i]!]!.from, expected)) return false;
-        intact = read;
-        return true;
-      };
-      const read = readStored(runs.ranges, areIntact);
-      if (read !== intact && !areIntact(read))
-        throw new Failure("damage", `${where}: the checksum of a page does not match the bytes`);
+      const areIntact = (read: readonly Uint8Array[]): boolean =>
+        ranges.every((range, i) => {
+          const run = runs.of[i]!;
+          return isIntact(range, read[run]!, runs.ranges[run]!.from, expected);
+        });
+      const problem = `${where}: the checksum of a page does not match the bytes`;
+      const read = readIntact(readStored, runs.ranges, areIntact, problem);
       return ranges.map(({ from, to }, i) => {
         const run = runs.of[i]!;
         return read[run]!.subarray(from - runs.ranges[run]!.from, to - runs.ranges[run]!.from);

@@ -4,6 +4,9 @@
  * together.
  */
 
+/** Most streams, and so most bytes of a number: numbers are below 2^53. */
+export const integerWidthMax = 7;
+
 /** Splits non-negative whole numbers below 2^53 into as few streams as the largest needs (0 where all are 0). */
 export function splitIntegers(values: Float64Array): { width: number; bytes: Uint8Array } {
   let largest = 0;

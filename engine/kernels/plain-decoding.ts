@@ -1,4 +1,5 @@
 /** The decoding kernels in plain TypeScript, over vectors in any memory: the reference implementation. */
+import { integerWidthMax } from "./byte-stream-split.ts";
 import {
   type DecodingKernels,
   longLength,
@@ -168,7 +169,7 @@ class SlotSource {
     const head = this.readBytes(8);
     const base = new DataView(head.buffer, head.byteOffset, 8).getFloat64(0, true);
     const width = this.readByte();
-    if (width > 7) throw makeTruncatedFailure();
+    if (width > integerWidthMax) throw makeTruncatedFailure();
     const values = new Float64Array(count).fill(base);
     addSplitIntegers(this.readBytes(width * count), width, values);
     return values;

@@ -135,7 +135,10 @@ class ReadEnvironment implements LmdbEnvironment {
     return this.#read(key, (value) => this.file.viewParts(value, parts));
   }
 
-  /** The parts as the snapshot that was read last has them; undefined where that is gone or lacks the value. */
+  /**
+   * Reads the parts in the snapshot that was read last, without looking for a newer one. Undefined where that snapshot lacks the
+   * value, or its pages were overwritten.
+   */
   #viewPartsOfLastSnapshot(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
     const meta = this.file.lastMeta;
     if (meta === undefined) return undefined;

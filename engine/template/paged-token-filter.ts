@@ -17,7 +17,7 @@ export class PagedTokenFilter implements TokenSearch {
   readonly #pages: ValuePages;
   /** Where the token filter begins in the filter. */
   readonly #from: number;
-  /** Offset in the filter of each block's section, then the end of the last. */
+  /** For each block of texts where its section begins in the filter, then where the last section ends. */
   #sections: Uint32Array | undefined;
   #lastToken: LongToken | undefined;
   #lastBlocks: readonly number[] = [];

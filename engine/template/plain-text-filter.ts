@@ -11,7 +11,7 @@ import { findLongTokens, type LongToken, TokenFilter, TokenFilterBuilder } from 
 import { keptBytesMax } from "./tokenizer.ts";
 
 /** Rows of a block of the n-gram filter; the last block may have fewer. Part of the format. */
-const ngramBlockRows = 4096;
+export const ngramBlockRows = 4096;
 /** Rows of a block of the token filter; the last block may have fewer. Part of the format. */
 const tokenBlockRows = 1024;
 /** Fewer bytes of messages are searched as fast as a filter is read. Chosen, not measured. */

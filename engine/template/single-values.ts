@@ -1,8 +1,9 @@
 /**
- * Single values of a group of variables, read from its streams as they are stored. A list of a hundred rows needs a hundred
- * values of each group; decoding a group makes a text of each of its hundreds of thousands.
+ * Single values of a group of variables, read from the streams in which they are stored. A list of a hundred rows needs some
+ * hundred values of a group. To decode the group would be to make texts of all its values, often hundreds of thousands.
  */
 import { type Payload, uint32Of } from "../files/column-payload.ts";
+import { integerWidthMax } from "../kernels/byte-stream-split.ts";
 import { longLength, makeTruncatedFailure, SlotKind, type SlotStreams } from "../kernels/decoding.ts";
 import { countDigits, hexDigits, writeDigits, writeShaped } from "../kernels/plain-decoding.ts";
 import { type GroupSlots, openVariables, type ReadAttribute } from "./variable-columns.ts";
@@ -16,9 +17,8 @@ interface SlotStarts {
   textBytes: Uint32Array;
 }
 
-/** Bytes of a number's base and width, before its streams. */
+/** Bytes of the base and the width of a slot's numbers, before their streams. */
 const numberHeadBytes = 9;
-const numberWidthMax = 7;
 
 export class SingleValues {
   readonly #streams: SlotStreams<ArrayBufferLike>;
@@ -128,7 +128,7 @@ export class SingleValues {
 
   #numberBytes(at: number, rows: number): number {
     const width = this.#streams.data[at + numberHeadBytes - 1];
-    if (width === undefined || width > numberWidthMax) throw makeTruncatedFailure();
+    if (width === undefined || width > integerWidthMax) throw makeTruncatedFailure();
     return numberHeadBytes + width * rows;
   }
 

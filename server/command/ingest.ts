@@ -19,7 +19,7 @@ import { createTally, keyOf, makeServerDelivery, publicSecret, secretOf, sendAll
 import { type Command, parseText, type Settings, takeLast } from "./flags/flag.ts";
 import { memoryFlag, serverFlags, switchFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
-import { restartWithLessMemory } from "./memory-start.ts";
+import { restartWithMemorySettings } from "./memory-start.ts";
 import type { ProgressState } from "./output/progress.ts";
 import { formatCount, openProgress } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
@@ -91,7 +91,7 @@ export const ingest: Command<typeof flags> = {
     const { signal } = settings;
     const names = namesOf(settings);
     if (!settings.direct) return sendToServer(settings, { signal, names }, files, stop.signal);
-    restartWithLessMemory("load", settings.memory ?? undefined);
+    restartWithMemorySettings("load", settings.memory ?? undefined);
     const { openDirectLoad } = await import("../ingest/pieces/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), settings.memory ?? undefined, ({ message }) => {
       process.stderr.write(`${escapeLine(message)}\n`);

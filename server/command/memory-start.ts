@@ -26,9 +26,9 @@ const mappedBytes = { name: "MALLOC_MMAP_THRESHOLD_", usual: 2 ** 20, scarce: 2 
  */
 const hugePages = { name: "GLIBC_TUNABLES", value: "glibc.malloc.hugetlb=1" };
 /**
- * Freed memory that a server keeps, where memory is not scarce: buffers below the first size, and at the end of each heap
- * up to the second. Queries decompress columns into such memory; by default every other buffer is returned to the system,
- * and asked for again page by page. First questions took 15 to 25 % less time in a virtual machine where page faults are
+ * What a server's allocator keeps of freed memory where memory is not scarce: each buffer that is shorter than the first size,
+ * and up to the second size of unused memory at the end of each heap. Queries decompress columns into such memory. By default
+ * much of it is returned to the system, which then gives it back page by page. First questions took 15 to 25 % less time in a virtual machine where page faults are
  * expensive.
  */
 const keptMemory = {
@@ -51,7 +51,7 @@ const scarceBytes = 2 * 2 ** 30;
  * these settings, or cannot be replaced: on other systems than Linux, and as the child of a Node process that talks to
  * it.
  */
-export function restartWithLessMemory(use: "serve" | "load", memoryBytes: number | undefined): void {
+export function restartWithMemorySettings(use: "serve" | "load", memoryBytes: number | undefined): void {
   if (process.platform !== "linux" || process.connected || process.env[arenas.name] !== undefined) return;
   const mayTake = memoryBytes ?? readGivenBytes() / 2;
   const flags = [
@@ -67,8 +67,11 @@ export function restartWithLessMemory(use: "serve" | "load", memoryBytes: number
   }
 }
 
-/** The environment variables for a process that may take `mayTake` bytes. */
-export function mallocSettings(use: "serve" | "load", mayTake: number): Record<string, string> {
+/** Environment variables for the allocator of a process that may take `mayTake` bytes. */
+export function mallocSettings(
+  use: "serve" | "load",
+  mayTake = readGivenBytes() / 2,
+): Record<string, string> {
   const isScarce = mayTake < scarceBytes;
   const isTightServer = use === "serve" && mayTake < tightServerBytes;
   const settings: Record<string, string> = {

@@ -20,7 +20,7 @@ import {
   switchFlag,
 } from "./flags/shared-flags.ts";
 import { parseHostPort, parseInteger, parseTime, UsageError } from "./flags/units.ts";
-import { restartWithLessMemory } from "./memory-start.ts";
+import { restartWithMemorySettings } from "./memory-start.ts";
 import { limitStop, waitForStopSignal } from "./stop-signal.ts";
 
 /** The value that switches a listener off. */
@@ -161,7 +161,7 @@ export const serve: Command<typeof flags> = {
   ],
   run: async (settings, operands) => {
     refuseOperands("serve", operands);
-    restartWithLessMemory("serve", settings.memory ?? undefined);
+    restartWithMemorySettings("serve", settings.memory ?? undefined);
     const stopped = waitForStopSignal("what is acknowledged is kept");
     const { startService } = await import("../service.ts");
     const service = await startService({
