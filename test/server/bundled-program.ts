@@ -22,6 +22,9 @@ export async function bundledProgram(): Promise<Plugin> {
   return {
     name: "threads run from the bundle",
     enforce: "pre",
+    // Vitest keeps transformed modules for later runs: without this, their threads would run the bundle of an earlier one.
+    configureVitest: ({ defineCacheKeyGenerator }) =>
+      defineCacheKeyGenerator(({ id }) => (startsThread.test(id) ? bundle : undefined)),
     transform(code, id) {
       if (!startsThread.test(id)) return undefined;
       const file = join(bundle, relative(root, id).replace(/\.ts$/, ".js"));
