@@ -205,7 +205,7 @@ export const pointsMax = 1_000_000;
  * Points whose vectors a thread keeps for its next query. Vectors of this size that become garbage with each query make
  * V8 collect after every few of them; longer ones are rare.
  */
-export const keptPointsMax = 65_536;
+export const keptPointsMax = 131_072;
 /**
  * Points (group × bucket) of one chunk up to which counts are collected in a dense array: a few bytes each, for the
  * time that the chunk takes. Above it only points with rows are stored.

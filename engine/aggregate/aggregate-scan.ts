@@ -23,6 +23,7 @@ import { type AggregationState, createAggregationState, finishAggregation } from
 import type { BucketGrid, BucketRuns } from "./bucket-runs.ts";
 import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cell-assignment.ts";
 import { computeGroupCodes, type GroupCodes } from "./group-codes.ts";
+import { GroupNumbers } from "./group-numbers.ts";
 import type { RowFields } from "./point-states.ts";
 import { ColumnFields, ExtractedFields } from "./row-fields.ts";
 import { isSharedBucket } from "./shared-buckets.ts";
@@ -136,16 +137,12 @@ async function denseRows(
   groupCodes: GroupCodes,
 ): Promise<void> {
   const { view, rows, runs } = chunk;
-  const { codes, cardinality, stage } = groupCodes;
-  const { groups, points } = state;
-  const groupOf = new Int32Array(cardinality).fill(-1);
-  const cells = assignCells(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
-    if (groupOf[code]! < 0) {
-      stage(code, groups);
-      groupOf[code] = groups.findOrAddStaged();
-    }
-    return points.findOrAdd(groupOf[code]!, runs.buckets[run]!);
-  });
+  const { codes, cardinality } = groupCodes;
+  const { points } = state;
+  const numbers = new GroupNumbers(state, groupCodes);
+  const cells = assignCells(view.heap, rows, { runs, codes, cardinality }, (run, code) =>
+    points.findOrAdd(numbers.groupOf(code), runs.buckets[run]!),
+  );
   await addCells(state, cells, columnFields(state, chunk));
 }
 
@@ -156,17 +153,13 @@ async function sparseRows(
   groupCodes: GroupCodes,
 ): Promise<void> {
   const { view, rows } = chunk;
-  const { codes, cardinality, stage } = groupCodes;
-  const { groups, points } = state;
-  const groupOf = new Int32Array(cardinality).fill(-1);
+  const { codes } = groupCodes;
+  const { points } = state;
+  const numbers = new GroupNumbers(state, groupCodes);
   const cells = new CellsByRow(view.heap, rows.to - rows.from);
   await eachSelected(state, chunk, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
-    if (groupOf[code]! < 0) {
-      stage(code, groups);
-      groupOf[code] = groups.findOrAddStaged();
-    }
-    cells.add(row - rows.from, points.findOrAdd(groupOf[code]!, bucket));
+    cells.add(row - rows.from, points.findOrAdd(numbers.groupOf(code), bucket));
   });
   await addCells(state, cells.finish(), columnFields(state, chunk));
 }

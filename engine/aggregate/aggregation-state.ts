@@ -4,7 +4,8 @@ import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.
 import type { Filter } from "../plan/filter.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
-import { BucketGrid } from "./bucket-runs.ts";
+import { BucketGrid, findBucketSpan } from "./bucket-runs.ts";
+import { LabelGroups } from "./group-numbers.ts";
 import { GroupTable, groupCapsOf } from "./group-table.ts";
 import { PointStates } from "./point-states.ts";
 import { PointTable } from "./point-table.ts";
@@ -15,6 +16,7 @@ export interface AggregationState extends ChunkScan {
   /** Steps from the first extraction on, if there is one. */
   extraction: RowSteps | undefined;
   groups: GroupTable;
+  labelGroups: LabelGroups;
   points: PointTable;
   states: PointStates;
 }
@@ -22,14 +24,16 @@ export interface AggregationState extends ChunkScan {
 export function createAggregationState(task: AggregateTask, access: ChunkAccess): AggregationState {
   const { filters, rest } = splitSteps(task.steps);
   const filter: Filter = { kind: "and", of: filters };
+  const grid = new BucketGrid(task.fromNs, task.bucketNs);
   return {
     ...access,
     task,
-    grid: new BucketGrid(task.fromNs, task.bucketNs),
+    grid,
     filter,
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     groups: new GroupTable(task.groupBy.length, groupCapsOf(task.control, task.isRanked)),
-    points: new PointTable(),
+    labelGroups: new LabelGroups(),
+    points: new PointTable({ span: findBucketSpan(task.chunks, grid, task.toNs) }),
     states: new PointStates(task.aggregates),
     ...beginStatistics(filter, task),
     damaged: [],

@@ -1,7 +1,9 @@
 /** Assigns a chunk's rows to time buckets. Rows are sorted by time, so the rows of a bucket form a run. */
 
+import { type ChunkRef, extentOf } from "../chunk/chunk-ref.ts";
 import { findBucketBounds } from "../kernels/bucket-bounds.ts";
 import { dayStartNs } from "../model/day.ts";
+import type { BucketSpan } from "./point-table.ts";
 
 /** Run i has the rows [bounds[i], bounds[i + 1]), which are all in bucket buckets[i]. A run may be empty. */
 export interface BucketRuns {
@@ -22,8 +24,12 @@ export class BucketGrid {
 
   /** The bucket of a time, in nanoseconds since the start of the day. */
   bucketOf(day: number, timeNs: number): number {
-    if (this.#widthNs === undefined) return 0;
-    return Number((dayStartNs(day) + BigInt(timeNs)) / this.#widthNs - this.#first);
+    return this.bucketAt(dayStartNs(day) + BigInt(timeNs));
+  }
+
+  /** The bucket of a time, in nanoseconds since the epoch, which must not lie before it. */
+  bucketAt(timeNs: bigint): number {
+    return this.#widthNs === undefined ? 0 : Number(timeNs / this.#widthNs - this.#first);
   }
 
   /** The runs of the rows [from, to), at least one row; `times` ascend. */
@@ -42,8 +48,24 @@ export class BucketGrid {
     for (let i = 1; i < count; i++) bounds[i] = bounds[i]! + from;
     bounds[0] = from;
     bounds[count] = to;
-    return { bounds, buckets: Float64Array.from({ length: count }, (_, i) => first + i) };
+    const buckets = new Float64Array(count);
+    for (let i = 0; i < count; i++) buckets[i] = first + i;
+    return { bounds, buckets };
   }
+}
+
+/** The buckets from the first to the last row of some chunks, as far as they lie in the range that ends at `toNs`. */
+export function findBucketSpan(chunks: readonly ChunkRef[], grid: BucketGrid, toNs: bigint): BucketSpan {
+  const [some] = chunks;
+  if (some === undefined) return { first: 0, count: 0 };
+  let [begin, end] = [some, some];
+  for (const ref of chunks) {
+    if ((ref.day - begin.day || extentOf(ref).timeNsMin - extentOf(begin).timeNsMin) < 0) begin = ref;
+    if ((ref.day - end.day || extentOf(ref).timeNsMax - extentOf(end).timeNsMax) > 0) end = ref;
+  }
+  const first = Math.max(grid.bucketOf(begin.day, extentOf(begin).timeNsMin), 0);
+  const last = Math.min(grid.bucketOf(end.day, extentOf(end).timeNsMax), grid.bucketAt(toNs - 1n));
+  return { first, count: Math.max(last - first + 1, 0) };
 }
 
 /** Buckets in the time of one day. */

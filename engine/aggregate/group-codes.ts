@@ -5,10 +5,11 @@ import { allocateCodes, narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { Field } from "../plan/filter.ts";
-import { toLabel } from "../summary/header-counts.ts";
+import { fieldKey, toLabel } from "../summary/header-counts.ts";
 import type { Codes } from "../vector/codes.ts";
 import { textAt } from "../vector/text.ts";
 import type { GroupTable } from "./group-table.ts";
+import { type NumberedLabels, numberLabels } from "./label-numbers.ts";
 
 /** Stages the texts of the fields that a code stands for, field by field. */
 type Stage = (code: number, groups: GroupTable) => void;
@@ -19,6 +20,8 @@ export interface GroupCodes {
   codes: Codes | null;
   cardinality: number;
   stage: Stage;
+  /** The labels of the codes by their numbers, where the group is one field of many values. The last code has no number. */
+  labels?: NumberedLabels | undefined;
 }
 
 /** With more possible pairs of codes, those that occur are renumbered through a map rather than a table. */
@@ -28,6 +31,7 @@ const sparseCardinalityMax = 1 << 14;
 
 /** The group codes of a chunk's rows by the fields of `groupBy`. */
 export function computeGroupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
+  if (groupBy.length === 1) return codesOf(view, groupBy[0]!);
   const none: GroupCodes = { codes: null, cardinality: 1, stage: () => undefined };
   return groupBy.reduce((before, field) => combineCodes(before, codesOf(view, field), view.heap), none);
 }
@@ -48,7 +52,8 @@ function codesOf(view: ChunkView, field: Field): GroupCodes {
     else if (field.kind === "level") groups.stageText(toLabel(field, textAt(values, code)));
     else groups.stage(values.bytes, values.offsets[code]!, values.offsets[code + 1]!);
   };
-  return { codes, cardinality: valueCount + 1, stage };
+  const labels = field.kind === "attribute" ? numberLabels(fieldKey(field), column) : undefined;
+  return { codes, cardinality: valueCount + 1, stage, labels };
 }
 
 /** Codes of row times in milliseconds. Times ascend, so a time that differs from the one before is a new code. */

@@ -2,7 +2,8 @@
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
 import { capAnswerBytes, type QueryControl } from "../plan/query-control.ts";
-import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
+import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
  * A hash table from lists of texts, one per field, to group numbers. It works on UTF-8 bytes, so texts from

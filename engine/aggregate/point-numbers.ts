@@ -1,6 +1,7 @@
 /** A growing vector with a number for each point. */
 
 import { keptPointsMax } from "../limits.ts";
+import { cutArray } from "../vector/arrays.ts";
 
 const initialLength = 64;
 const keptMax = 4;
@@ -37,9 +38,10 @@ export class PointNumbers {
   /** The numbers of the points. The vector must not be used afterwards. */
   finish(pointCount: number): Float64Array {
     this.reserve(pointCount);
+    if (this.#fillValue !== 0 || this.values.length > keptPointsMax || kept.length === keptMax)
+      return cutArray(this.values, pointCount);
     const finished = this.values.slice(0, pointCount);
-    if (this.#fillValue === 0 && this.values.length <= keptPointsMax && kept.length < keptMax)
-      kept.push(this.values.fill(0, 0, pointCount));
+    kept.push(this.values.fill(0, 0, pointCount));
     return finished;
   }
 }

@@ -2,7 +2,8 @@
 
 import type { EncodableSeries } from "../metrics/series-table.ts";
 import type { MetricType } from "../model/sample.ts";
-import { growArray, type TextVector } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
+import type { TextVector } from "../vector/text.ts";
 import type { SeriesDeclaration, SeriesMemory } from "./series-memory.ts";
 
 /** Numbers of the types, in memory only: chunks store the type as text. */

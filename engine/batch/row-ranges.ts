@@ -1,5 +1,5 @@
 /** A row as byte ranges. */
-import { growArray } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
 
 /**
  * Byte ranges of one row's texts, half-open, in the bytes that a batch reads. One object is filled anew for each row.

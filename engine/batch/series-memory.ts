@@ -6,7 +6,8 @@
 import { BlockMemory } from "../kernels/block-memory.ts";
 import type { FingerprintKernels } from "../metrics/fingerprints.ts";
 import type { MetricType } from "../model/sample.ts";
-import { growArray, type TextVector } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
+import type { TextVector } from "../vector/text.ts";
 import type { SampleKernels } from "./batch-kernels.ts";
 
 /** By default a memory that has grown beyond this is not kept. A series takes about 800 bytes of it. */

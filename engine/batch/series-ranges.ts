@@ -1,7 +1,7 @@
 /** A series as byte ranges. */
 import type { LabelRanges } from "../metrics/series-identity.ts";
 import type { MetricType } from "../model/sample.ts";
-import { growArray } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
 
 /**
  * Byte ranges of one series' texts, half-open, in the bytes that a batch reads. One object is filled anew for each

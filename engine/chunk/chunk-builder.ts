@@ -3,8 +3,9 @@
 import type { AttributeVector } from "../column/encoding.ts";
 import { float64Of } from "../files/column-payload.ts";
 import type { SplitMessagesBuilder } from "../template/split-messages.ts";
+import { growArray } from "../vector/arrays.ts";
 import { IdTable } from "../vector/id-table.ts";
-import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
+import { gatherText, TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 
 /**

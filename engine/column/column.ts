@@ -5,6 +5,7 @@ import { type Bitmap, hasBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import { decodeText, type TextVector, textAt } from "../vector/text.ts";
+import type { TextTable } from "../vector/text-table.ts";
 
 /** A column of distinct values, with a code for each row. */
 export interface DictionaryColumn {
@@ -25,6 +26,8 @@ export interface DictionaryColumn {
    * Each value's hash, and one more for the code `valueCount` (no text). Cached by the first caller that needs them.
    */
   fingerprints?: Fingerprints;
+  /** A number for each value that is the same in other columns of the field. Cached by the first caller that needs them. */
+  labels?: { table: TextTable; numbers: Uint32Array };
 }
 
 /** A column with a text for each row. */

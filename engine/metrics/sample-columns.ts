@@ -1,6 +1,7 @@
 /** Growing columns of samples, and sorting them by series and time. */
+
+import { growArray } from "../vector/arrays.ts";
 import { toBitWords } from "../vector/float-bits.ts";
-import { growArray } from "../vector/text.ts";
 
 /** Samples in order of arrival. Values are copied as bits, so that a NaN keeps its payload. */
 export class SampleColumns {

@@ -1,7 +1,8 @@
 /** The series of a batch or a chunk under construction, numbered in the order in which they were added. */
 
 import type { MetricType } from "../model/sample.ts";
-import { growArray, type TextVector } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
+import type { TextVector } from "../vector/text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 import { fingerprintTexts } from "./fingerprints.ts";
 

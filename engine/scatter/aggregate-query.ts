@@ -4,7 +4,7 @@ import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import { PointStates } from "../aggregate/point-states.ts";
-import { PointTable } from "../aggregate/point-table.ts";
+import { type BucketSpan, PointTable } from "../aggregate/point-table.ts";
 import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
 import type { AggregatedPoints, AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
@@ -50,7 +50,8 @@ async function mergeAnswers(
 ): Promise<AggregatedPoints> {
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   // Each thread has read chunks of its own, so most of its points are in no other answer.
-  const table = new PointTable(answers.reduce((sum, { points }) => sum + points.groups.length, 0));
+  const expected = answers.reduce((sum, { points }) => sum + points.groups.length, 0);
+  const table = new PointTable({ expected, span: spanOf(answers) });
   const states = new PointStates(aggregates);
   for (const answer of answers) {
     const numberOf = new Uint32Array(answer.groups);
@@ -74,6 +75,18 @@ async function mergeAnswers(
   await letOthersRun(control);
   const points = { ...table.finish(), values };
   return { groups: groups.count, labels: groups.finish(), points };
+}
+
+/** The buckets of all points. */
+function spanOf(answers: readonly AggregateAnswer[]): BucketSpan {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { points } of answers) {
+    for (const bucket of points.buckets) {
+      if (bucket < first) first = bucket;
+      if (bucket > last) last = bucket;
+    }
+  }
+  return first <= last ? { first, count: last - first + 1 } : { first: 0, count: 0 };
 }
 
 /** Entries of answers that are merged before other work of the thread gets a turn: a few milliseconds. */

@@ -1,5 +1,5 @@
-import { growArray } from "../vector/text.ts";
 /** Numbers series by their fingerprints, in the order in which they are added: a hash table with open addressing. */
+import { growArray } from "../vector/arrays.ts";
 export class FingerprintTable {
   count = 0;
   /** Fingerprint of each series as two halves: low, high, low, high … */

@@ -2,7 +2,7 @@
 import { PointTable } from "../aggregate/point-table.ts";
 import { Quantiles, type QuantilesPart } from "../aggregate/quantiles.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
-import { growArray } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
 
 /** The states as they cross threads; index i of every vector but the last two is point i. */
 export interface SeriesPointsPart {

@@ -1,7 +1,7 @@
 /** Points where every series is a group of its own: each value is a point, so no lookup is needed. */
 import { checkPoints } from "../aggregate/point-table.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
-import { growArray } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
 
 /** The points in the form in which threads exchange them. The points of a group are in order of time. */
 export interface SingleSeriesPart {

@@ -4,7 +4,8 @@
  */
 
 import { sharedText, textPerRow } from "../kernels/decoding.ts";
-import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
+import { growArray } from "../vector/arrays.ts";
+import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 import type { MessageColumn } from "./message-column.ts";
 import { type EncodedMessages, encodeTokenized } from "./message-encoding.ts";

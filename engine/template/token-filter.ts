@@ -7,8 +7,8 @@
  */
 import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
+import { growArray } from "../vector/arrays.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
-import { growArray } from "../vector/text.ts";
 
 /** Number of texts in every block but the last, where the texts are variables. Part of the format. */
 export const textsPerBlock = 16_384;

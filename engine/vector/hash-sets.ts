@@ -3,8 +3,7 @@
  * own, and all tables lie in one vector. The tables of points that come together, as those of one bucket do, stay in
  * the processor's cache; one large table for all points would not. The hash 0 marks a free slot, so no hash is 0.
  */
-
-import { growArray } from "./text.ts";
+import { growArray } from "./arrays.ts";
 
 /**
  * The sets as scan threads send them: the tables in the order of their points, each `capacities` hashes long. A hash is

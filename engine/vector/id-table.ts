@@ -1,6 +1,7 @@
 /** A table of distinct ids of one width, each with a code: the dictionary of a column of ids, without their texts. */
 import { randomInt } from "node:crypto";
-import { growArray, type TextVector } from "./text.ts";
+import { growArray } from "./arrays.ts";
+import type { TextVector } from "./text.ts";
 
 /** Ids of equal width, one after the other. */
 export interface PackedIds {

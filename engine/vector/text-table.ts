@@ -2,8 +2,10 @@
  * A table of distinct texts, each with a code: dictionary encoding. Texts are found by their bytes, so a value that was
  * seen before costs no string.
  */
+
+import { growArray } from "./arrays.ts";
 import { hashBytes } from "./membership-filter.ts";
-import { decodeText, growArray, type TextVector, toPlainBytes } from "./text.ts";
+import { decodeText, type TextVector, toPlainBytes } from "./text.ts";
 
 /** Bytes, and a view that reads words of the same bytes. */
 export interface ByteSource {

@@ -1,4 +1,5 @@
 /** Vectors of UTF-8 text in Arrow's layout. */
+import { growArray } from "./arrays.ts";
 
 /**
  * Texts in Arrow's layout: row i is bytes[offsets[i], offsets[i + 1]). There is one offset more than there are rows,
@@ -205,12 +206,3 @@ export function gatherText(text: TextVector, places: ArrayLike<number>): TextVec
 export function toPlainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
-
-/** A longer copy, with zeros behind the old elements. */
-export function growArray<A extends GrowableArray>(array: A, length: number): A {
-  const larger = new (array.constructor as new (length: number) => A)(length);
-  larger.set(array);
-  return larger;
-}
-
-type GrowableArray = (Uint8Array | Int32Array | Uint32Array | Float64Array) & { buffer: ArrayBuffer };

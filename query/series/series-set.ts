@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { type AggregateResult, type TextVector, textAt } from "../../engine/index.ts";
+import { type AggregateResult, growArray, type TextVector, textAt } from "../../engine/index.ts";
 import type { WorkDeadline } from "../time/deadline.ts";
 import { sortInTurns } from "../time/sort-in-turns.ts";
 
@@ -278,32 +278,40 @@ export class SeriesBuilder {
   readonly #labels: Map<string, string>[] = [];
   readonly #names = new Set<string>();
   readonly #starts: number[] = [];
-  readonly #buckets: number[] = [];
-  readonly #values: number[] = [];
+  /** Of these the first `#count` are in use. */
+  #buckets = new Float64Array(64);
+  #values = new Float64Array(64);
+  #count = 0;
 
   /** Begins a series. The texts of its labels must not be empty. */
   beginSeries(labels: readonly LabelPair[]): void {
     this.#labels.push(new Map(labels));
     for (const [name] of labels) this.#names.add(name);
-    this.#starts.push(this.#values.length);
+    this.#starts.push(this.#count);
   }
 
   addPoint(bucket: number, value: number): void {
-    this.#buckets.push(bucket);
-    this.#values.push(value);
+    if (this.#count === this.#values.length) this.#grow();
+    this.#buckets[this.#count] = bucket;
+    this.#values[this.#count++] = value;
   }
 
   build(): SeriesSet {
     const labels = this.#labels;
     const names = [...this.#names].sort();
-    const starts = Uint32Array.from([...this.#starts, this.#values.length]);
+    const starts = Uint32Array.from([...this.#starts, this.#count]);
     return {
       order: listSeriesWithPoints(starts),
       names,
       labelOf: (series, name) => labels[series]!.get(name) ?? "",
       starts,
-      buckets: Float64Array.from(this.#buckets),
-      values: Float64Array.from(this.#values),
+      buckets: this.#buckets.subarray(0, this.#count),
+      values: this.#values.subarray(0, this.#count),
     };
+  }
+
+  #grow(): void {
+    this.#buckets = growArray(this.#buckets, this.#count * 2);
+    this.#values = growArray(this.#values, this.#count * 2);
   }
 }

@@ -1,0 +1,58 @@
+/**
+ * Numbers for the labels of a field, the same in all chunks that a thread reads: an aggregation finds the group of a label
+ * once, and not again in each chunk.
+ */
+import type { DictionaryColumn } from "../column/column.ts";
+import { TextTable, toByteSource } from "../vector/text-table.ts";
+
+/** Columns with fewer values are not numbered: their groups are soon found by their texts. */
+const valuesMin = 64;
+/** Where a field has so many labels, or so many bytes of them, the next chunk begins with new numbers. */
+const labelsMax = 16_384;
+const labelBytesMax = 2 ** 20;
+/** Fields whose labels are numbered at the same time. */
+const fieldsMax = 8;
+
+/** The numbered labels of this thread by field, in the order of their last use. */
+const tables = new Map<string, TextTable>();
+
+/** The labels of a column's values by their numbers. */
+export interface NumberedLabels {
+  /** Numbers of the same table can be compared; it has the labels from 0 to `size` less one. */
+  table: TextTable;
+  /** The number of each value of the column. */
+  numbers: Uint32Array;
+}
+
+/**
+ * The numbers of a column's values, kept with the column. `field` names the field among all fields. Undefined where the
+ * column has too few values, or too many.
+ */
+export function numberLabels(field: string, column: DictionaryColumn): NumberedLabels | undefined {
+  const { values, valueCount, labels } = column;
+  if (valueCount < valuesMin || valueCount > labelsMax) return undefined;
+  const table = useTable(field, labels?.table);
+  if (labels?.table === table) return labels;
+  const numbers = new Uint32Array(valueCount);
+  const source = toByteSource(values.bytes);
+  for (let value = 0; value < valueCount; value++) {
+    numbers[value] = table.intern(source, values.offsets[value]!, values.offsets[value + 1]!);
+  }
+  column.labels = { table, numbers };
+  return column.labels;
+}
+
+/** The table of a field. Unless it is `known`, and needs no more room, a full one is replaced. */
+function useTable(field: string, known: TextTable | undefined): TextTable {
+  let table = tables.get(field);
+  if (table === undefined || (table !== known && isFull(table))) table = new TextTable();
+  tables.delete(field);
+  tables.set(field, table);
+  const [oldest] = tables.size > fieldsMax ? tables.keys() : [];
+  if (oldest !== undefined) tables.delete(oldest);
+  return table;
+}
+
+function isFull({ size, byteLength }: TextTable): boolean {
+  return size >= labelsMax || byteLength >= labelBytesMax;
+}
