@@ -3,7 +3,7 @@
 import type { Heap } from "../kernels/heap.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import { toTextVector } from "../vector/text.ts";
+import { toBuffer, toTextVector } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 
 /**
@@ -100,8 +100,4 @@ export function narrowCodes(codes: Uint32Array, cardinality: number, heap: Heap)
 export function allocateCodes(cardinality: number, rows: number, heap: Heap): Codes {
   if (cardinality <= 0x100) return heap.uint8(rows);
   return cardinality <= 0x1_0000 ? heap.uint16(rows) : heap.uint32(rows);
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -16,7 +16,7 @@ import {
   type RowBlock,
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
-import { MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
+import { type MatchedRows, MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
 import { compileValueTest, type LeafFilter } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 
@@ -88,17 +88,39 @@ function compileMatcherFilter(
   }
   const { kernels, scratch } = view.heap;
   const search = searchOnce(view, checkpoint, () => matcher.matchTemplates(text, view));
+  let decided: MatchedRows | undefined;
   return (block) => {
     const found = search(block);
     if (found === "none") return passNone(block);
-    // Most templates that contain the text decide the pattern for all their rows.
     if (typeof found === "string") return matchRows(block);
+    // Most templates that contain the text decide the pattern for all their rows.
+    if (decided === undefined && selectsMuch(block, found.residual, view.heap))
+      decided = matcher.matchResidual(found, view.heap, checkpoint);
+    const { matching, residual } = decided ?? found;
     const accepted = scratch.place(block.selection);
-    keepRows(accepted, block, found.matching, view.heap);
-    keepRows(block.selection, block, found.residual, view.heap);
+    keepRows(accepted, block, matching, view.heap);
+    keepRows(block.selection, block, residual, view.heap);
     matchRows(block);
     kernels.or(block.selection, accepted);
   };
+}
+
+/** Where at least one undecided row in this many is still selected, the templates are gone through as a whole. */
+const selectedDivisor = 4;
+
+/** Whether a block selects so many of the undecided rows that reading them one by one takes longer than all together. */
+function selectsMuch(
+  { from, rows, selection }: RowBlock,
+  undecided: Bitmap | undefined,
+  { kernels, scratch }: ColumnHeap,
+): boolean {
+  if (undecided === undefined) return false;
+  const ofBlock = undecided.subarray(from >> 3, (from >> 3) + selection.length);
+  const count = kernels.countBits(ofBlock);
+  if (count * fewRowsDivisor < rows) return false;
+  const selected = scratch.place(selection);
+  kernels.and(selected, ofBlock);
+  return kernels.countBits(selected) * selectedDivisor >= count;
 }
 
 /** Keeps the rows of a block that are set in a bitmap over the chunk; undefined is an empty bitmap. */

@@ -2,6 +2,7 @@
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText, type TemplateColumn } from "../column/column.ts";
+import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 import {
   type AutomatonResult,
@@ -12,7 +13,8 @@ import {
 import { type Requirement, requiredTextsOf } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
-import type { Bitmap } from "../vector/bitmap.ts";
+import { type Bitmap, setBit } from "../vector/bitmap.ts";
+import type { Checkpoint } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
 import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
 import { RowMatcher } from "./row-matcher.ts";
@@ -75,6 +77,9 @@ export interface MatchedRows {
   residual: Bitmap | undefined;
 }
 
+/** A template with fewer undecided rows is not worth a pass over its rows. */
+const decidedRowsMin = 64;
+
 /** Matches one pattern with the messages of one chunk. Most templates decide it for all of their rows. */
 export class MessageMatcher {
   readonly #column: TemplateColumn;
@@ -128,6 +133,32 @@ export class MessageMatcher {
       matching: addTemplateRows(messages, { templates: matching, rows: undefined }, view.heap),
       residual: addTemplateRows(messages, { templates: residual, rows }, view.heap),
     };
+  }
+
+  /**
+   * Decides the rows of those templates of which most rows are undecided: one template after the other, as their values
+   * are stored. The other rows stay undecided. `checkpoint` is called from time to time.
+   */
+  matchResidual({ matching, residual }: MatchedRows, heap: ColumnHeap, checkpoint: Checkpoint): MatchedRows {
+    if (residual === undefined) return { matching, residual };
+    const { messages } = this.#column;
+    const { kernels, scratch } = heap;
+    const counts = scratch.uint32(messages.templateCount);
+    kernels.countGroups(messages.codes, residual, counts);
+    const decided = scratch.uint8(counts.length);
+    const found = matching === undefined ? scratch.uint8(residual.length) : scratch.place(matching);
+    for (let template = 0; template < counts.length; template++) {
+      if (counts[template]! < decidedRowsMin || counts[template]! * 2 < messages.rowCount(template)) continue;
+      decided[template] = 1;
+      this.#rows.matchRowsOf(template, checkpoint, (row, result) => {
+        if (result === "all" || this.#test(columnText(this.#column, row))) setBit(found, row);
+      });
+    }
+    const decidedRows = scratch.uint8(residual.length);
+    kernels.codesInTable(messages.codes, decided, decidedRows);
+    const rest = scratch.place(residual);
+    kernels.andNot(rest, decidedRows);
+    return { matching: found, residual: rest };
   }
 
   #resultOnTemplate(template: number): AutomatonResult {

@@ -21,7 +21,13 @@ interface SlotStep {
   textStates: Int32Array | undefined;
   /** What follows, by the automaton's state after the value. */
   after: Map<number, Step>;
+  /** The state that was last looked up in `after`, and what follows; rows of a template often agree. */
+  lastState: number;
+  lastNext: Step | undefined;
 }
+
+/** Rows matched between two checkpoints. */
+const checkEvery = 1024;
 
 /**
  * Matches the messages of one chunk with one pattern. Of a message it reads only the variables whose values decide: a
@@ -44,21 +50,64 @@ export class RowMatcher {
 
   /** Whether the pattern matches the message of a row; "some" where the automaton reached its limits. */
   match(row: number): AutomatonResult {
-    const template = this.#messages.codes[row]!;
-    const rank = this.#rankOf[row]!;
+    return this.#resultAfter(this.#firstStep(this.#messages.codes[row]!), this.#rankOf[row]!);
+  }
+
+  /**
+   * Matches all messages of a template, whose values lie side by side. Calls `onRow` with the rows whose result is not
+   * "none"; "some" as above. `checkpoint` is called from time to time.
+   */
+  matchRowsOf(
+    template: number,
+    checkpoint: () => void,
+    onRow: (row: number, result: "all" | "some") => void,
+  ): void {
+    const rows = this.#messages.rowsOf(template);
+    const first = this.#firstStep(template);
+    const automaton = this.#automaton;
+    // Rows with a text each: the one of the first row, and where they lie.
+    const group = first.result === undefined ? this.#groupOf(first.slot) : undefined;
+    const isTextPerRow = first.result === undefined && first.textStates === undefined;
+    const base = isTextPerRow ? this.#messages.findText(group!, first.slot, 0) : 0;
+    for (let rank = 0; rank < rows.length; rank++) {
+      if (rank % checkEvery === 0) checkpoint();
+      let step = first;
+      if (isTextPerRow) {
+        const { offsets, bytes } = group!.text;
+        const at = base + rank;
+        const state = automaton.afterText(first.state, bytes, offsets[at]!, offsets[at + 1]!);
+        step = this.#stepAfter(first, state);
+      }
+      const result = this.#resultAfter(step, rank);
+      if (result !== "none") onRow(rows[rank]!, result);
+    }
+  }
+
+  #firstStep(template: number): Step {
     let step = this.#firstSteps[template];
     if (step === undefined) {
       step = this.#advance(template, this.#messages.slotBase[template]!, this.#automaton.start);
       this.#firstSteps[template] = step;
     }
-    while (step.result === undefined) {
-      const state = this.#stateAfterValue(step, rank);
-      const known = step.after.get(state);
-      const next: Step = known ?? this.#advance(template, step.slot + 1, state);
-      if (known === undefined) step.after.set(state, next);
-      step = next;
-    }
-    return step.result;
+    return step;
+  }
+
+  /** The result of the row with this rank among those of its template, whose values before the step are read. */
+  #resultAfter(step: Step, rank: number): AutomatonResult {
+    let next = step;
+    while (next.result === undefined) next = this.#stepAfter(next, this.#stateAfterValue(next, rank));
+    return next.result;
+  }
+
+  /** What follows after a value that leads to a state. */
+  #stepAfter(step: SlotStep, state: number): Step {
+    if (step.lastState === state) return step.lastNext!;
+    const known = step.after.get(state);
+    const next: Step = known ?? this.#advance(step.template, step.slot + 1, state);
+    if (known === undefined) step.after.set(state, next);
+    step.lastState = state;
+    step.lastNext = next;
+    return next;
   }
 
   /** Reads on from the text before a slot, up to the next slot whose value decides. `slot` may be the one after the last. */
@@ -74,7 +123,8 @@ export class RowMatcher {
       const behind = automaton.afterVariable(state, classes[next]!);
       if (!automaton.isSingle(behind) || this.#isWholeMessage(template)) {
         const textStates = this.#makeTextStates(next);
-        return { result: undefined, template, slot: next, state, textStates, after: new Map() };
+        const memo = { textStates, after: new Map(), lastState: -1, lastNext: undefined };
+        return { result: undefined, template, slot: next, state, ...memo };
       }
       state = behind;
       from = to + 1;

@@ -3,11 +3,12 @@
 import { isValid, type PlainTextColumn, textOfRows } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
 import { compilePattern } from "../regexp/pattern.ts";
-import { buildAutomaton } from "../regexp/pattern-automaton.ts";
+import { type AutomatonResult, buildAutomaton } from "../regexp/pattern-automaton.ts";
+import { literalPrefixOf } from "../regexp/required-texts.ts";
 import { toFilteredText } from "../template/plain-text-filter.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
-import { type TextVector, textAt } from "../vector/text.ts";
+import { type TextVector, textAt, toBuffer } from "../vector/text.ts";
 import type { BlockFilter, Checkpoint, FilterScope } from "./block-filter.ts";
 import type { LeafFilter } from "./predicate.ts";
 
@@ -23,6 +24,10 @@ export function compileTextFilter(
   return undefined;
 }
 
+/** A prefix of a pattern that is worth a search, and a text that is: a shorter one is read byte by byte. */
+const prefixBytesMin = 2;
+const searchedBytesMin = 128;
+
 /** Reads each text by an automaton, and by the pattern itself where that reaches its limits. */
 function compileMatchesFilter(
   filter: LeafFilter & { kind: "matches" },
@@ -30,14 +35,32 @@ function compileMatchesFilter(
   { checkpoint }: FilterScope,
 ): BlockFilter {
   const pattern = compilePattern(filter.pattern, filter);
-  const automaton = buildAutomaton(filter.pattern, filter);
+  const match = compileTextMatch(filter);
   const emptyPasses = pattern.test("");
   return filterTexts(column, checkpoint, (row, { offsets, bytes }) => {
     if (!isValid(column.valid, row)) return emptyPasses;
     const [from, to] = [offsets[row]!, offsets[row + 1]!];
-    const result = automaton?.resultAt(automaton.afterText(automaton.start, bytes, from, to)) ?? "some";
+    const result = match(bytes, from, to);
     return result === "some" ? pattern.test(bytes.subarray(from, to)) : result === "all";
   });
+}
+
+type TextMatch = (bytes: Uint8Array, from: number, to: number) => AutomatonResult;
+
+/** Of a longer text only what follows the prefix of a pattern is read byte by byte. */
+function compileTextMatch(filter: LeafFilter & { kind: "matches" }): TextMatch {
+  const automaton = buildAutomaton(filter.pattern, filter);
+  if (automaton === undefined) return () => "some";
+  const matchWhole: TextMatch = (bytes, from, to) =>
+    automaton.resultAt(automaton.afterText(automaton.start, bytes, from, to));
+  const prefix = Buffer.from(literalPrefixOf(filter.pattern, filter), "utf8");
+  if (prefix.length < prefixBytesMin) return matchWhole;
+  let [source, buffer]: [Uint8Array | undefined, Buffer] = [undefined, prefix];
+  return (bytes, from, to) => {
+    if (to - from < searchedBytesMin) return matchWhole(bytes, from, to);
+    if (bytes !== source) [source, buffer] = [bytes, toBuffer(bytes)];
+    return automaton.resultBehind(prefix, buffer, from, to);
+  };
 }
 
 function compileContainsFilter(

@@ -52,6 +52,8 @@ export class PatternAutomaton {
     [`${matched}`, matchesAll],
   ]);
   #dfaStateRefs = 0;
+  /** Where `#read` ended. */
+  #readTo = 0;
 
   constructor(dfa: Dfa, alphabet: Alphabet) {
     this.#dfa = dfa;
@@ -63,9 +65,29 @@ export class PatternAutomaton {
 
   /** The state after the text bytes[from, to), whose ends lie between characters. */
   afterText(state: number, bytes: Uint8Array, from: number, to: number): number {
+    return this.#read(state, bytes, from, to, -1);
+  }
+
+  /**
+   * The result for the text bytes[from, to) of a pattern that has this `literalPrefixOf`. The text is read from each
+   * occurrence of the prefix to where a match could only begin anew.
+   */
+  resultBehind(prefix: Uint8Array, bytes: Buffer, from: number, to: number): AutomatonResult {
+    const text = bytes.subarray(from, to);
+    for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, this.#readTo)) {
+      const begun = this.afterText(this.start, text, at, at + prefix.length);
+      const state = this.#read(begun, text, at + prefix.length, text.length, this.start);
+      if (state !== this.start) return this.resultAt(state);
+    }
+    return "none";
+  }
+
+  /** As `afterText`, and ends at a state `end` as well; `#readTo` is the end of what was read. */
+  #read(state: number, bytes: Uint8Array, from: number, to: number, end: number): number {
     const asciiSymbols = this.#asciiSymbols;
     let next = this.#next;
-    for (let at = from; at < to && state > undecided; ) {
+    let at = from;
+    while (at < to && state > undecided && state !== end) {
       const byte = bytes[at]!;
       let symbol: number;
       if (byte < 0x80) {
@@ -84,6 +106,7 @@ export class PatternAutomaton {
       state = this.#step(state, symbol);
       next = this.#next;
     }
+    this.#readTo = at;
     return state;
   }
 

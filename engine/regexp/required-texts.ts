@@ -65,6 +65,39 @@ export function isLocal(pattern: string): boolean {
   return !hasAssertion(buildSearchTree(pattern, false));
 }
 
+/**
+ * Where a pattern matches a part of a text, whatever surrounds it, a match begins with this text: `a*b` matches "b". It
+ * is "" where there is no such text. Throws Failure "input" where the pattern is not RE2.
+ */
+export function literalPrefixOf(pattern: string, { whole }: PatternOptions): string {
+  const tree = buildSearchTree(pattern, whole);
+  return whole || hasAssertion(tree) ? "" : leadingText(tree).text;
+}
+
+/** The text with which all matches of a tree begin, and whether it is all of each match. */
+function leadingText(tree: Tree): { text: string; isAll: boolean } {
+  switch (tree.kind) {
+    case "class": {
+      const [first, last] = tree.ranges;
+      const isOne = tree.ranges.length === 2 && first === last;
+      return { text: isOne ? String.fromCodePoint(first!) : "", isAll: isOne };
+    }
+    case "plus":
+      return { text: leadingText(tree.of).text, isAll: false };
+    case "concat": {
+      let text = "";
+      for (const part of tree.of) {
+        const leading = leadingText(part);
+        text += leading.text;
+        if (!leading.isAll) return { text, isAll: false };
+      }
+      return { text, isAll: true };
+    }
+    default:
+      return { text: "", isAll: false };
+  }
+}
+
 function hasAssertion(tree: Tree): boolean {
   switch (tree.kind) {
     case "class":

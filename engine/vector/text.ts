@@ -206,3 +206,8 @@ export function gatherText(text: TextVector, places: ArrayLike<number>): TextVec
 export function toPlainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** The same bytes as a Buffer. */
+export function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
