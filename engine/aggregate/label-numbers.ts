@@ -26,20 +26,27 @@ export interface NumberedLabels {
 
 /**
  * The numbers of a column's values, kept with the column. `field` names the field among all fields. Undefined where the
- * column has too few values, or too many.
+ * column has too few values, or too many, and when it is asked for the first time: finding the numbers takes longer than
+ * finding the groups of a chunk by their texts.
  */
 export function numberLabels(field: string, column: DictionaryColumn): NumberedLabels | undefined {
   const { values, valueCount, labels } = column;
   if (valueCount < valuesMin || valueCount > labelsMax) return undefined;
-  const table = useTable(field, labels?.table);
-  if (labels?.table === table) return labels;
+  if (labels === undefined) {
+    column.labels = "asked";
+    return undefined;
+  }
+  const known = labels === "asked" ? undefined : labels;
+  const table = useTable(field, known?.table);
+  if (known?.table === table) return known;
   const numbers = new Uint32Array(valueCount);
   const source = toByteSource(values.bytes);
   for (let value = 0; value < valueCount; value++) {
     numbers[value] = table.intern(source, values.offsets[value]!, values.offsets[value + 1]!);
   }
-  column.labels = { table, numbers };
-  return column.labels;
+  const found = { table, numbers };
+  column.labels = found;
+  return found;
 }
 
 /** The table of a field. Unless it is `known`, and needs no more room, a full one is replaced. */

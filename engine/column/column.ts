@@ -26,8 +26,11 @@ export interface DictionaryColumn {
    * Each value's hash, and one more for the code `valueCount` (no text). Cached by the first caller that needs them.
    */
   fingerprints?: Fingerprints;
-  /** A number for each value that is the same in other columns of the field. Cached by the first caller that needs them. */
-  labels?: { table: TextTable; numbers: Uint32Array };
+  /**
+   * A number for each value that is the same in other columns of the field. Cached by the second caller that needs them;
+   * the first says that it has "asked".
+   */
+  labels?: { table: TextTable; numbers: Uint32Array } | "asked";
 }
 
 /** A column with a text for each row. */
