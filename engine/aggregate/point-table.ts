@@ -24,8 +24,9 @@ interface Vectors {
 
 /** Cells of a grid: 8 MiB. With more cells, points are found by a hash table. */
 const cellsMax = 2 ** 21;
-/** Groups that a grid has room for at first. */
+/** Groups that a grid has room for at first, and its cells then: with more, a few points would not be worth them. */
 const groupsAtFirst = 16;
+const cellsAtFirstMax = 2 ** 18;
 
 /** The vectors of a finished table of this thread, for the next one; all slots and cells are empty. See `keptPointsMax`. */
 let kept: Vectors | undefined;
@@ -60,7 +61,7 @@ export class PointTable {
     if (this.#expected > groups.length) this.#growPoints(this.#expected);
     const { first, count } = span ?? { first: 0, count: 0 };
     this.#first = first;
-    if (count * groupsAtFirst <= cellsMax) this.#width = count;
+    if (count * groupsAtFirst <= cellsAtFirstMax) this.#width = count;
     if (this.#width > 0) this.#reserveCells();
     else this.#fillSlots();
   }

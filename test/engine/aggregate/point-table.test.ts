@@ -53,6 +53,13 @@ const cases: Case[] = [
     points: 150_000,
   },
   {
+    title: "a grid that becomes too large",
+    span: { first: 0, count: 12_000 },
+    groups: 4_000,
+    buckets: { first: 0, count: 12_000 },
+    points: 150_000,
+  },
+  {
     title: "a span without end",
     span: { first: 0, count: Number.POSITIVE_INFINITY },
     groups: 10,
