@@ -79,7 +79,8 @@ function leadingText(tree: Tree): { text: string; isAll: boolean } {
   switch (tree.kind) {
     case "class": {
       const [first, last] = tree.ranges;
-      const isOne = tree.ranges.length === 2 && first === last;
+      // U+FFFD stands for bytes that are no UTF-8 as well, and surrogates have no UTF-8.
+      const isOne = tree.ranges.length === 2 && first === last && first !== 0xfffd && !isSurrogate(first!);
       return { text: isOne ? String.fromCodePoint(first!) : "", isAll: isOne };
     }
     case "plus":
@@ -96,6 +97,10 @@ function leadingText(tree: Tree): { text: string; isAll: boolean } {
     default:
       return { text: "", isAll: false };
   }
+}
+
+function isSurrogate(rune: number): boolean {
+  return rune >= 0xd800 && rune <= 0xdfff;
 }
 
 function hasAssertion(tree: Tree): boolean {

@@ -19,6 +19,7 @@ test.each([
   ["a\\.b", "a.b"],
   ["x{3}y", "xxxy"],
   ["a*b", "b"],
+  ["ab\\x{FFFD}c", "ab"],
   ["(?i)abc", ""],
   ["\\babc", ""],
   ["^abc", ""],
