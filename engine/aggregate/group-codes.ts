@@ -1,6 +1,7 @@
 /** Gives each row of a chunk a group code: one code for the fields of `groupBy` together. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import type { NumberedLabels } from "../column/column.ts";
 import { allocateCodes, narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
@@ -9,7 +10,7 @@ import { fieldKey, toLabel } from "../summary/header-counts.ts";
 import type { Codes } from "../vector/codes.ts";
 import { textAt } from "../vector/text.ts";
 import type { GroupTable } from "./group-table.ts";
-import { type NumberedLabels, numberLabels } from "./label-numbers.ts";
+import { numberLabels } from "./label-numbers.ts";
 
 /** Stages the texts of the fields that a code stands for, field by field. */
 type Stage = (code: number, groups: GroupTable) => void;

@@ -4,7 +4,7 @@ import type { TextTable } from "../vector/text-table.ts";
 import type { GroupCodes } from "./group-codes.ts";
 import type { GroupTable } from "./group-table.ts";
 
-/** The groups of an aggregation whose labels are numbered, by these numbers. */
+/** The group of each label number in one aggregation; see `numberLabels`. */
 export class LabelGroups {
   #table: TextTable | undefined;
   /** Group number plus 1; 0 where no row had the label yet. */
@@ -19,15 +19,15 @@ export class LabelGroups {
   }
 }
 
-/** Finds the group of each code once in a chunk, or where its labels are numbered once in an aggregation. */
+/** Finds the group of each code: once in a chunk, or once in an aggregation where labels are numbered. */
 export class GroupNumbers {
   readonly #table: GroupTable;
   readonly #stage: GroupCodes["stage"];
   /** The number of each code's label. */
   readonly #numbers: Uint32Array | undefined;
-  /** By the numbers of labels, as in `LabelGroups`. */
+  /** By label number: group number plus 1, or 0. */
   readonly #ofLabels: Uint32Array | undefined;
-  /** By codes: group number plus 1, or 0; only of the last code where labels are numbered. */
+  /** By code: the same. Where labels are numbered it has one entry, for the last code, which has no label. */
   readonly #ofCodes: Uint32Array;
 
   constructor(

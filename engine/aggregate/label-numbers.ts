@@ -2,7 +2,7 @@
  * Numbers for the labels of a field, the same in all chunks that a thread reads: an aggregation finds the group of a label
  * once, and not again in each chunk.
  */
-import type { DictionaryColumn } from "../column/column.ts";
+import type { DictionaryColumn, NumberedLabels } from "../column/column.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 
 /** Columns with fewer values are not numbered: their groups are soon found by their texts. */
@@ -16,18 +16,10 @@ const fieldsMax = 8;
 /** The numbered labels of this thread by field, in the order of their last use. */
 const tables = new Map<string, TextTable>();
 
-/** The labels of a column's values by their numbers. */
-export interface NumberedLabels {
-  /** Numbers of the same table can be compared; it has the labels from 0 to `size` less one. */
-  table: TextTable;
-  /** The number of each value of the column. */
-  numbers: Uint32Array;
-}
-
 /**
- * The numbers of a column's values, kept with the column. `field` names the field among all fields. Undefined where the
- * column has too few values, or too many, and when it is asked for the first time: finding the numbers takes longer than
- * finding the groups of a chunk by their texts.
+ * Numbers the values of a column, and keeps the numbers with the column. `field` identifies the field. Returns undefined
+ * where the column has too few or too many values, and at the first call for a column: numbering takes longer than finding
+ * the groups of one chunk by their texts.
  */
 export function numberLabels(field: string, column: DictionaryColumn): NumberedLabels | undefined {
   const { values, valueCount, labels } = column;

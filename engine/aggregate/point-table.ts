@@ -14,8 +14,8 @@ interface Vectors {
   groups: Uint32Array<ArrayBuffer>;
   buckets: Float64Array<ArrayBuffer>;
   /**
-   * The hash table: the point's number plus 1, or 0 where the slot is empty. Its length is a power of two, at least twice
-   * that of `groups` and `buckets`. Empty where all points are in the grid.
+   * The hash table: the point's number plus 1, or 0 where the slot is free. Where it is used, its length is a power of two
+   * and at least twice that of `groups` and `buckets`.
    */
   slots: Int32Array<ArrayBuffer>;
   /** The grid: for each bucket of the span and each group the point's number plus 1, or 0. */
@@ -24,7 +24,7 @@ interface Vectors {
 
 /** Cells of a grid: 8 MiB. With more cells, points are found by a hash table. */
 const cellsMax = 2 ** 21;
-/** Groups that a grid has room for at first, and its cells then: with more, a few points would not be worth them. */
+/** Groups that a grid has room for at first. Where it would have more cells than that then, a hash table is used instead. */
 const groupsAtFirst = 16;
 const cellsAtFirstMax = 2 ** 18;
 

@@ -27,10 +27,17 @@ export interface DictionaryColumn {
    */
   fingerprints?: Fingerprints;
   /**
-   * A number for each value that is the same in other columns of the field. Cached by the second caller that needs them;
-   * the first says that it has "asked".
+   * Cached by the second caller that needs them; the first caller stores "asked".
    */
-  labels?: { table: TextTable; numbers: Uint32Array } | "asked";
+  labels?: NumberedLabels | "asked";
+}
+
+/** Numbers for the values of a column, which stand for the same labels in other columns of the field. */
+export interface NumberedLabels {
+  /** The labels by their numbers. Only numbers of one table can be compared. */
+  table: TextTable;
+  /** The number of each value. */
+  numbers: Uint32Array;
 }
 
 /** A column with a text for each row. */

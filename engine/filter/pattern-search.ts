@@ -136,8 +136,8 @@ export class MessageMatcher {
   }
 
   /**
-   * Decides the rows of those templates of which most rows are undecided: one template after the other, as their values
-   * are stored. The other rows stay undecided. `checkpoint` is called from time to time.
+   * Matches the residual rows of templates most of whose rows are residual: all rows of a template together, in the order
+   * in which their values are stored. Rows of other templates stay residual. `checkpoint` is called from time to time.
    */
   matchResidual({ matching, residual }: MatchedRows, heap: ColumnHeap, checkpoint: Checkpoint): MatchedRows {
     if (residual === undefined) return { matching, residual };

@@ -65,7 +65,7 @@ export class RowMatcher {
     const rows = this.#messages.rowsOf(template);
     const first = this.#firstStep(template);
     const automaton = this.#automaton;
-    // Rows with a text each: the one of the first row, and where they lie.
+    // Where each row has a text of its own in the first slot, these lie side by side from `base` on.
     const group = first.result === undefined ? this.#groupOf(first.slot) : undefined;
     const isTextPerRow = first.result === undefined && first.textStates === undefined;
     const base = isTextPerRow ? this.#messages.findText(group!, first.slot, 0) : 0;
@@ -92,7 +92,7 @@ export class RowMatcher {
     return step;
   }
 
-  /** The result of the row with this rank among those of its template, whose values before the step are read. */
+  /** The result of a row from a step on. `rank`: the index of the row among those of its template. */
   #resultAfter(step: Step, rank: number): AutomatonResult {
     let next = step;
     while (next.result === undefined) next = this.#stepAfter(next, this.#stateAfterValue(next, rank));

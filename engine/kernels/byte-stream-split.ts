@@ -4,7 +4,7 @@
  * together.
  */
 
-/** Most streams, and so most bytes of a number: numbers are below 2^53. */
+/** Greatest number of bytes of a number, and so of streams: numbers are below 2^53. */
 export const integerWidthMax = 7;
 
 /** Splits non-negative whole numbers below 2^53 into as few streams as the largest needs (0 where all are 0). */

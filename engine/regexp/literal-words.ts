@@ -115,6 +115,6 @@ const rareVariantsOf = new Map([
  * True where a search for the code point's UTF-8 is not enough: invalid bytes match as U+FFFD; surrogates have no
  * UTF-8.
  */
-function hasUncertainBytes(rune: number): boolean {
+export function hasUncertainBytes(rune: number): boolean {
   return rune === 0xfffd || (rune >= 0xd800 && rune <= 0xdfff);
 }

@@ -69,8 +69,8 @@ export class PatternAutomaton {
   }
 
   /**
-   * The result for the text bytes[from, to) of a pattern that has this `literalPrefixOf`. The text is read from each
-   * occurrence of the prefix to where a match could only begin anew.
+   * The result for the text bytes[from, to), where `prefix` is the pattern's literal prefix (`literalPrefixOf`). It is read
+   * from each occurrence of the prefix until the automaton is at its start again.
    */
   resultBehind(prefix: Uint8Array, bytes: Buffer, from: number, to: number): AutomatonResult {
     const text = bytes.subarray(from, to);

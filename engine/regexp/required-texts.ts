@@ -5,7 +5,14 @@
  */
 
 import { RecentCache } from "../vector/recent-cache.ts";
-import { concatenateWords, emptyWordSet, enumerateWords, type Word, type WordSet } from "./literal-words.ts";
+import {
+  concatenateWords,
+  emptyWordSet,
+  enumerateWords,
+  hasUncertainBytes,
+  type Word,
+  type WordSet,
+} from "./literal-words.ts";
 import type { PatternOptions } from "./pattern.ts";
 import {
   always,
@@ -65,13 +72,18 @@ export function isLocal(pattern: string): boolean {
   return !hasAssertion(buildSearchTree(pattern, false));
 }
 
+const literalPrefixCache = new RecentCache<string>(64);
+
 /**
- * Where a pattern matches a part of a text, whatever surrounds it, a match begins with this text: `a*b` matches "b". It
- * is "" where there is no such text. Throws Failure "input" where the pattern is not RE2.
+ * The literal prefix of a pattern: each text that it matches in some part has this text where a match begins ("b" for
+ * `a*b`, whose shortest match is "b"). It is "" where there is none, and where a match depends on what surrounds it.
+ * Throws Failure "input" where the pattern is not RE2.
  */
 export function literalPrefixOf(pattern: string, { whole }: PatternOptions): string {
-  const tree = buildSearchTree(pattern, whole);
-  return whole || hasAssertion(tree) ? "" : leadingText(tree).text;
+  return literalPrefixCache.get(`${whole}:${pattern}`, () => {
+    const tree = buildSearchTree(pattern, whole);
+    return whole || hasAssertion(tree) ? "" : leadingText(tree).text;
+  });
 }
 
 /** The text with which all matches of a tree begin, and whether it is all of each match. */
@@ -79,8 +91,7 @@ function leadingText(tree: Tree): { text: string; isAll: boolean } {
   switch (tree.kind) {
     case "class": {
       const [first, last] = tree.ranges;
-      // U+FFFD stands for bytes that are no UTF-8 as well, and surrogates have no UTF-8.
-      const isOne = tree.ranges.length === 2 && first === last && first !== 0xfffd && !isSurrogate(first!);
+      const isOne = tree.ranges.length === 2 && first === last && !hasUncertainBytes(first!);
       return { text: isOne ? String.fromCodePoint(first!) : "", isAll: isOne };
     }
     case "plus":
@@ -97,10 +108,6 @@ function leadingText(tree: Tree): { text: string; isAll: boolean } {
     default:
       return { text: "", isAll: false };
   }
-}
-
-function isSurrogate(rune: number): boolean {
-  return rune >= 0xd800 && rune <= 0xdfff;
 }
 
 function hasAssertion(tree: Tree): boolean {

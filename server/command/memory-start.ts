@@ -28,8 +28,8 @@ const hugePages = { name: "GLIBC_TUNABLES", value: "glibc.malloc.hugetlb=1" };
 /**
  * What a server's allocator keeps of freed memory where memory is not scarce: each buffer that is shorter than the first size,
  * and up to the second size of unused memory at the end of each heap. Queries decompress columns into such memory. By default
- * much of it is returned to the system, which then gives it back page by page. First questions took 15 to 25 % less time in a virtual machine where page faults are
- * expensive.
+ * much of it is returned to the system, which then gives it back page by page. First questions took 15 to 25 % less time in
+ * a virtual machine where page faults are expensive.
  */
 const keptMemory = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20),
