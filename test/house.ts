@@ -29,7 +29,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     plan: ["model", "vector"],
     // Rows to bytes and back.
     template: ["files", "kernels", "vector"],
-    regexp: ["template", "vector"],
+    regexp: ["kernels", "template", "vector"],
     extract: ["plan", "regexp"],
     column: ["files", "kernels", "template", "vector"],
     chunk: ["column", "files", "kernels", "model", "plan", "template", "vector"],

@@ -14,6 +14,12 @@ export interface RowBlock {
   selection: Bitmap;
 }
 
+/**
+ * Where at most one row of a block in this many is still selected, these rows are read one by one: searching all of them
+ * takes longer.
+ */
+export const fewRowsDivisor = 16;
+
 /** Clears the selection bits of rows that fail. */
 export type BlockFilter = (block: RowBlock) => void;
 

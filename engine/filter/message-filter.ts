@@ -3,6 +3,7 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Column, TemplateColumn } from "../column/column.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
+import { blockRows } from "../limits.ts";
 import type { Filter } from "../plan/filter.ts";
 import { addTemplateRows } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
@@ -10,21 +11,17 @@ import {
   type BlockFilter,
   type Checkpoint,
   type FilterScope,
+  fewRowsDivisor,
   matchAll,
   passAll,
   passNone,
   type RowBlock,
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
-import { type MatchedRows, MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
-import { compileValueTest, type LeafFilter } from "./predicate.ts";
+import { type MatchedRows, MessageMatcher, planPattern } from "./pattern-search.ts";
+import { compileValueTest, type LeafFilter, type PatternFilter } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
-
-/**
- * Where at most one row in this many is still selected, these rows are read one by one: searching the whole chunk for
- * another text takes longer.
- */
-const fewRowsDivisor = 16;
+import { TextMatcher } from "./text-matcher.ts";
 
 interface PatternScope extends FilterScope {
   /** Compiles a filter for a text in messages. */
@@ -43,29 +40,52 @@ export function compilePatternFilter(
   const { heap } = scope.view;
   const { kernels, scratch } = heap;
   if (isExact) return matchAll(necessary.map(scope.compile), heap);
-  const matcher = column.kind === "message" ? MessageMatcher.create(filter, column) : undefined;
-  const [first, ...more] = necessary;
-  if (matcher !== undefined) return compileMatcherFilter(first, matcher, scope);
-  const restFilters = more.map(scope.compile);
-  const acceptProven = scope.compile(sufficient);
-  const matchRows = scope.byValue();
-  const matchResidual: BlockFilter = (block) => {
-    for (const need of [...restFilters, undefined]) {
+  const matcher = column.kind === "message" ? MessageMatcher.create(filter, column, heap) : undefined;
+  if (matcher !== undefined) return compileMatcherFilter(necessary[0], matcher, scope);
+  const texts = column.kind === "text" ? new TextMatcher(filter, column, scope) : undefined;
+  const needs =
+    texts === undefined
+      ? necessary.map(scope.compile)
+      : necessary
+          .filter((need) => !texts.searchesFor(need))
+          .map((need) => searchWhileUseful(need, scope.compile(need), texts.usefulShare, heap));
+  const acceptProven = sufficient.kind === "never" ? undefined : scope.compile(sufficient);
+  const matchRows: BlockFilter = texts === undefined ? scope.byValue() : (block) => texts.match(block);
+  return (block) => {
+    for (const need of needs) {
+      need(block);
       const remaining = kernels.countBits(block.selection);
       if (remaining === 0) return;
       if (remaining * fewRowsDivisor <= block.rows) return matchRows(block);
-      need?.(block);
     }
+    if (acceptProven === undefined) return matchRows(block);
     const accepted = scratch.place(block.selection);
     acceptProven({ ...block, selection: accepted });
     kernels.andNot(block.selection, accepted);
     matchRows(block);
     kernels.or(block.selection, accepted);
   };
-  const need = first === undefined ? passAll : scope.compile(first);
+}
+
+/** Rows after which it is known whether the search for a text is useful. */
+const triedRows = 2 * blockRows;
+/** How many rows a query has searched for a text that a pattern requires, and in how many it found it. */
+const searchedRows = new WeakMap<Filter, { all: number; found: number }>();
+
+/** Searches for a text that a pattern requires, until it has been found in more than this share of the rows. */
+function searchWhileUseful(
+  need: Filter,
+  search: BlockFilter,
+  usefulShare: number,
+  { kernels }: ColumnHeap,
+): BlockFilter {
+  const rows = searchedRows.get(need) ?? { all: 0, found: 0 };
+  searchedRows.set(need, rows);
   return (block) => {
-    need(block);
-    matchResidual(block);
+    if (rows.all >= triedRows && rows.found > rows.all * usefulShare) return;
+    rows.all += kernels.countBits(block.selection);
+    search(block);
+    rows.found += kernels.countBits(block.selection);
   };
 }
 

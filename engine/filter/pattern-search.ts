@@ -16,11 +16,8 @@ import { addTemplateRows, type MessageMatches } from "../template/text-search.ts
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Checkpoint } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
-import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
+import { compileValueTest, type PatternFilter, type ValueTest } from "./predicate.ts";
 import { RowMatcher } from "./row-matcher.ts";
-
-/** A leaf filter by a regular expression. */
-export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 
 /** The text searches that a pattern implies. */
 export interface PatternPlan {
@@ -88,18 +85,23 @@ export class MessageMatcher {
   readonly #test: ValueTest;
   readonly #templateResults: (AutomatonResult | undefined)[];
 
-  private constructor(column: TemplateColumn, automaton: PatternAutomaton, test: ValueTest) {
+  private constructor(
+    column: TemplateColumn,
+    automaton: PatternAutomaton,
+    test: ValueTest,
+    heap: ColumnHeap,
+  ) {
     this.#column = column;
     this.#automaton = automaton;
-    this.#rows = new RowMatcher(column.messages, automaton);
+    this.#rows = new RowMatcher(column.messages, automaton, heap);
     this.#test = test;
     this.#templateResults = new Array(column.messages.templateCount);
   }
 
   /** Undefined where the pattern is too large for an automaton. */
-  static create(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
+  static create(filter: PatternFilter, column: TemplateColumn, heap: ColumnHeap): MessageMatcher | undefined {
     const automaton = buildAutomaton(filter.pattern, filter);
-    return automaton && new MessageMatcher(column, automaton, compileValueTest(filter));
+    return automaton && new MessageMatcher(column, automaton, compileValueTest(filter), heap);
   }
 
   /** Whether the pattern matches the message of a row. */

@@ -8,6 +8,8 @@ import { parseQuantity, type Quantity } from "../vector/quantity.ts";
 
 /** A filter over one field. */
 export type LeafFilter = Extract<Filter, { field: unknown }>;
+/** A leaf filter by a regular expression. */
+export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 /** Tests the text of a field; undefined where the row lacks the field. */
 export type ValueTest = (value: string | undefined) => boolean;
 

@@ -1,8 +1,11 @@
 /** Matches a pattern with single messages, which are stored as templates and variables. */
 
+import type { ColumnHeap } from "../kernels/heap.ts";
 import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automaton.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { groupOf, type VariableGroup } from "../template/variable-columns.ts";
+import type { TextVector } from "../vector/text.ts";
+import { AutomatonReader } from "./automaton-reader.ts";
 
 /** The next step of matching a template's messages: reading the value of a slot, or a result. */
 type Step = { result: AutomatonResult } | SlotStep;
@@ -37,13 +40,15 @@ const checkEvery = 1024;
 export class RowMatcher {
   readonly #messages: MessageColumn;
   readonly #automaton: PatternAutomaton;
+  readonly #reader: AutomatonReader;
   readonly #firstSteps: (Step | undefined)[];
   readonly #groups: (VariableGroup | undefined)[] = [];
   readonly #rankOf: Uint32Array;
 
-  constructor(messages: MessageColumn, automaton: PatternAutomaton) {
+  constructor(messages: MessageColumn, automaton: PatternAutomaton, heap: ColumnHeap) {
     this.#messages = messages;
     this.#automaton = automaton;
+    this.#reader = new AutomatonReader(automaton, heap);
     this.#firstSteps = new Array(messages.templateCount);
     this.#rankOf = messages.order.rankOf;
   }
@@ -64,23 +69,29 @@ export class RowMatcher {
   ): void {
     const rows = this.#messages.rowsOf(template);
     const first = this.#firstStep(template);
-    const automaton = this.#automaton;
-    // Where each row has a text of its own in the first slot, these lie side by side from `base` on.
-    const group = first.result === undefined ? this.#groupOf(first.slot) : undefined;
-    const isTextPerRow = first.result === undefined && first.textStates === undefined;
-    const base = isTextPerRow ? this.#messages.findText(group!, first.slot, 0) : 0;
-    for (let rank = 0; rank < rows.length; rank++) {
-      if (rank % checkEvery === 0) checkpoint();
-      let step = first;
-      if (isTextPerRow) {
-        const { offsets, bytes } = group!.text;
-        const at = base + rank;
-        const state = automaton.afterText(first.state, bytes, offsets[at]!, offsets[at + 1]!);
-        step = this.#stepAfter(first, state);
-      }
+    const decide = (rank: number, step: Step): void => {
       const result = this.#resultAfter(step, rank);
       if (result !== "none") onRow(rows[rank]!, result);
+    };
+    if (first.result === undefined && first.textStates === undefined) {
+      const texts = this.#textsOf(first.slot, rows.length);
+      this.#reader.readStates(texts, undefined, first.state, checkpoint, (rank, state) =>
+        decide(rank, this.#stepAfter(first, state)),
+      );
+      return;
     }
+    for (let rank = 0; rank < rows.length; rank++) {
+      if (rank % checkEvery === 0) checkpoint();
+      decide(rank, first);
+    }
+  }
+
+  /** The values of a slot in which each row has a text of its own: they lie side by side. */
+  #textsOf(slot: number, rows: number): TextVector {
+    const group = this.#groupOf(slot);
+    const base = this.#messages.findText(group, slot, 0);
+    const { offsets, bytes } = group.text;
+    return { offsets: offsets.subarray(base, base + rows + 1), bytes };
   }
 
   #firstStep(template: number): Step {

@@ -1,16 +1,14 @@
 /** Text search in plain text columns: by a kernel over a block's bytes where possible, else row by row. */
 
-import { isValid, type PlainTextColumn, textOfRows } from "../column/column.ts";
+import { type PlainTextColumn, textOfRows } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
-import { compilePattern } from "../regexp/pattern.ts";
-import { type AutomatonResult, buildAutomaton } from "../regexp/pattern-automaton.ts";
-import { literalPrefixOf } from "../regexp/required-texts.ts";
-import { toFilteredText } from "../template/plain-text-filter.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
-import { type TextVector, textAt, toBuffer } from "../vector/text.ts";
+import { type TextVector, textAt } from "../vector/text.ts";
 import type { BlockFilter, Checkpoint, FilterScope } from "./block-filter.ts";
 import type { LeafFilter } from "./predicate.ts";
+import { TextMatcher } from "./text-matcher.ts";
+import { cutRanges, findTextRanges } from "./text-ranges.ts";
 
 /** A block filter that works on the column's bytes; undefined where a value test is as good. */
 export function compileTextFilter(
@@ -20,47 +18,11 @@ export function compileTextFilter(
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
   if (filter.kind === "contains") return compileContainsFilter(filter, column, scope);
-  if (filter.kind === "matches") return compileMatchesFilter(filter, column, scope);
+  if (filter.kind === "matches") {
+    const pattern = new TextMatcher(filter, column, scope);
+    return (block) => pattern.match(block);
+  }
   return undefined;
-}
-
-/** A prefix of a pattern that is worth a search, and a text that is: a shorter one is read byte by byte. */
-const prefixBytesMin = 2;
-const searchedBytesMin = 128;
-
-/** Reads each text by an automaton, and by the pattern itself where that reaches its limits. */
-function compileMatchesFilter(
-  filter: LeafFilter & { kind: "matches" },
-  column: PlainTextColumn,
-  { checkpoint }: FilterScope,
-): BlockFilter {
-  const pattern = compilePattern(filter.pattern, filter);
-  const match = compileTextMatch(filter);
-  const emptyPasses = pattern.test("");
-  return filterTexts(column, checkpoint, (row, { offsets, bytes }) => {
-    if (!isValid(column.valid, row)) return emptyPasses;
-    const [from, to] = [offsets[row]!, offsets[row + 1]!];
-    const result = match(bytes, from, to);
-    return result === "some" ? pattern.test(bytes.subarray(from, to)) : result === "all";
-  });
-}
-
-type TextMatch = (bytes: Uint8Array, from: number, to: number) => AutomatonResult;
-
-/** Of a longer text only what follows the prefix of a pattern is read byte by byte. */
-function compileTextMatch(filter: LeafFilter & { kind: "matches" }): TextMatch {
-  const automaton = buildAutomaton(filter.pattern, filter);
-  if (automaton === undefined) return () => "some";
-  const matchWhole: TextMatch = (bytes, from, to) =>
-    automaton.resultAt(automaton.afterText(automaton.start, bytes, from, to));
-  const prefix = Buffer.from(literalPrefixOf(filter.pattern, filter), "utf8");
-  if (prefix.length < prefixBytesMin) return matchWhole;
-  let [source, buffer]: [Uint8Array | undefined, Buffer] = [undefined, prefix];
-  return (bytes, from, to) => {
-    if (to - from < searchedBytesMin) return matchWhole(bytes, from, to);
-    if (bytes !== source) [source, buffer] = [bytes, toBuffer(bytes)];
-    return automaton.resultBehind(prefix, buffer, from, to);
-  };
 }
 
 function compileContainsFilter(
@@ -78,17 +40,11 @@ function compileContainsFilter(
   const wantedBytes = Buffer.from(wanted, "utf8");
   const needle = makeNeedle(wantedBytes, ignoreCase);
   const { kernels, scratch } = view.heap;
-  const ranges = (field.kind === "message" ? view.plainTextFilter() : undefined)?.findRanges(
-    toFilteredText(wantedBytes),
-    view.rows,
-  ) ?? [{ from: 0, to: view.rows }];
+  const ranges = findTextRanges(wantedBytes, field, view);
   return ({ from, rows, selection }) => {
     checkpoint();
     const found = scratch.uint8(selection.length);
-    for (const range of ranges) {
-      const begin = Math.max(from, range.from);
-      const end = Math.min(from + rows, range.to);
-      if (begin >= end) continue;
+    for (const { from: begin, to: end } of cutRanges(ranges, { from, rows })) {
       const { offsets, bytes } = textOfRows(column, begin, end);
       const texts = { offsets: offsets.subarray(begin, end + 1), bytes };
       kernels.rowsHolding(texts, needle, found.subarray((begin - from) >> 3, (end - from + 7) >> 3));

@@ -8,6 +8,7 @@
  * verifies this once, when a column is decoded). Bitmaps have a bit per row, least significant bit first, and the bits
  * past the last row are zero. A selection is a bitmap of the rows to read, or null for all rows.
  */
+import type { AutomatonKernels } from "./automaton.ts";
 import type { DecodingKernels } from "./decoding.ts";
 import type { Needle } from "./needle.ts";
 import type { AnyBuffer, Bits, CodeVector, Text } from "./vectors.ts";
@@ -20,7 +21,7 @@ export interface NumberRange {
   highOpen: boolean;
 }
 
-export interface Kernels<B extends AnyBuffer> extends DecodingKernels<B> {
+export interface Kernels<B extends AnyBuffer> extends DecodingKernels<B>, AutomatonKernels<B> {
   /**
    * Writes the positions in bytes[from, to) where the needle begins, ascending, overlapping ones too, until `hits` is
    * full.

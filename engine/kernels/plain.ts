@@ -3,6 +3,7 @@ import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../ve
 import { foldedByte } from "../vector/case-folding.ts";
 import { mayContainIn } from "../vector/membership-filter.ts";
 import { interpolate } from "../vector/quantile-sketch.ts";
+import { plainAutomatonKernels } from "./automaton.ts";
 import type { Kernels, NumberRange } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 import { plainDecodingKernels } from "./plain-decoding.ts";
@@ -12,6 +13,7 @@ type Any = ArrayBufferLike;
 
 export const plainKernels: Kernels<Any> = {
   ...plainDecodingKernels,
+  ...plainAutomatonKernels,
 
   findHits,
   rowsHolding: findRows,

@@ -6,6 +6,7 @@ import type { Kernels } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 import { plainKernels } from "./plain.ts";
 import type { Bits, CodeVector } from "./vectors.ts";
+import { type AutomatonExports, makeAutomatonKernels } from "./wasm-automaton.ts";
 import { type DecodingExports, makeDecodingKernels } from "./wasm-decoding.ts";
 import { type Global, instantiateKernels } from "./webassembly.ts";
 
@@ -15,7 +16,7 @@ type Shared = SharedArrayBuffer;
  * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes per code, and a selection of 0 means
  * all rows.
  */
-interface Exports extends DecodingExports {
+interface Exports extends DecodingExports, AutomatonExports {
   scratchBytes: Global;
   needleAt: Global;
   foldAt: Global;
@@ -139,6 +140,7 @@ export function openKernels(arena: Arena): Kernels<Shared> {
     ...makeAggregateKernels(exports),
     ...makeOrderKernels(exports),
     ...makeDecodingKernels(exports, scratch),
+    ...makeAutomatonKernels(exports),
   };
 }
 

@@ -3,6 +3,7 @@
  * the variable can have: each of its states is a set of DFA states.
  */
 
+import type { AutomatonTable } from "../kernels/automaton.ts";
 import { CharClass } from "../template/slot-encoding.ts";
 import { slotByte } from "../template/tokenizer.ts";
 import { RecentCache } from "../vector/recent-cache.ts";
@@ -54,6 +55,8 @@ export class PatternAutomaton {
   #dfaStateRefs = 0;
   /** Where `#read` ended. */
   #readTo = 0;
+  /** The table for kernels; undefined where a transition was added since. */
+  #table: AutomatonTable<ArrayBuffer> | undefined;
 
   constructor(dfa: Dfa, alphabet: Alphabet) {
     this.#dfa = dfa;
@@ -110,6 +113,50 @@ export class PatternAutomaton {
     return state;
   }
 
+  /**
+   * The transitions so far over ASCII, for kernels; the same object until one is added. All others lead to the unknown
+   * state.
+   */
+  get table(): AutomatonTable<ArrayBuffer> {
+    this.#table ??= this.#makeTable();
+    return this.#table;
+  }
+
+  /** The state's number in tables. */
+  toTableState(state: number): number {
+    return (state <= undecided ? state : state / this.#width) * this.#tableWidth;
+  }
+
+  /** The state with that number in tables; the unknown state is undecided here. */
+  fromTableState(tableState: number): number {
+    const index = tableState / this.#tableWidth;
+    return index <= undecided ? index : index * this.#width;
+  }
+
+  get #tableWidth(): number {
+    return this.#alphabet.size + 2;
+  }
+
+  #makeTable(): AutomatonTable<ArrayBuffer> {
+    const { size } = this.#alphabet;
+    const width = this.#tableWidth;
+    const symbols = new Uint8Array(256).fill(size + 1);
+    symbols.set(this.#asciiSymbols);
+    const next = new Uint32Array(this.#dfaStateSets.length * width).fill(undecided * width);
+    for (let index = 0; index < this.#dfaStateSets.length; index++) {
+      const entries = next.subarray(index * width, (index + 1) * width);
+      if (index <= undecided) {
+        entries.fill(index * width);
+        continue;
+      }
+      for (let symbol = 0; symbol <= size; symbol++) {
+        const following = this.#next[index * this.#width + symbol]!;
+        if (following >= 0) entries[symbol] = this.toTableState(following);
+      }
+    }
+    return { width, symbols, next };
+  }
+
   /** The state after a variable: any token that has a digit and only characters of `classes` (a sum of `CharClass`). */
   afterVariable(state: number, classes = anyClass): number {
     return state <= undecided ? state : this.#nextOf(state, this.#alphabet.size + 1 + (classes & anyClass));
@@ -148,7 +195,10 @@ export class PatternAutomaton {
       else this.#collectBehindTokens(dfaState, entry - this.#alphabet.size - 1, reached);
     }
     const next = reached.has(limitReached) ? undecided : this.#stateOf(reached);
-    if (next !== undecided) this.#next[state + entry] = next;
+    if (next !== undecided) {
+      this.#next[state + entry] = next;
+      this.#table = undefined;
+    }
     return next;
   }
 

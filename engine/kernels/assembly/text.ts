@@ -7,6 +7,7 @@
  */
 import { foldAt, needleAt } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
+import { rowOf, setRowBit } from "./rows.ts";
 
 /** The needle's length in bytes. */
 let length: u32 = 0;
@@ -152,12 +153,12 @@ function settleRows(at: usize, places: u64): usize {
     places &= places - 1;
     if (length > 2 && !holdsNeedle(hit)) continue;
     const place = <u32>(hit - bytesAt);
-    row = rowOf(row, place);
+    row = rowOf(offsetsAt, rowCount, row, place);
     const end = load<u32>(offsetsAt + ((<usize>row) << 2), 4);
     // A hit that straddles two rows does not count.
     if (place + length > end) continue;
     count++;
-    if (bitmapAt != 0) setBit(bitmapAt, row);
+    if (bitmapAt != 0) setRowBit(bitmapAt, row);
     settledTo = bytesAt + end + first;
     if (settledTo - at >= 64) return settledTo & ~15;
     places &= ~(<u64>0) << (settledTo - at);
@@ -183,40 +184,9 @@ function differs(at: usize, i: u32): bool {
   return v128.any_true(v128.xor(text, v128.load(needleAt + i)));
 }
 
-/**
- * The row that has the byte at `place`; it is not before row `from`. Galloping search: steps double, then bisection.
- */
-function rowOf(from: u32, place: u32): u32 {
-  if (offsetOf(from + 1) > place) return from;
-  let low = from + 1;
-  let step: u32 = 1;
-  while (low + step < rowCount && offsetOf(low + step) <= place) {
-    low += step;
-    step <<= 1;
-  }
-  let high = min(low + step, rowCount);
-  while (high - low > 1) {
-    const middle = low + ((high - low) >> 1);
-    if (offsetOf(middle) <= place) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
-@inline
-function offsetOf(index: u32): u32 {
-  return load<u32>(offsetsAt + ((<usize>index) << 2));
-}
-
 /** A mask of the first `lanes` lanes, at most 16. */
 @inline
 function firstLanes(lanes: u32): v128 {
   const places = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   return i8x16.lt_u(places, i8x16.splat(<i8>min<u32>(lanes, 16)));
-}
-
-@inline
-function setBit(bitmap: usize, index: u32): void {
-  const at = bitmap + (index >> 3);
-  store<u8>(at, load<u8>(at) | ((<u8>1) << (<u8>(index & 7))));
 }

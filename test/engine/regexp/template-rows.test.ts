@@ -1,15 +1,6 @@
 /** Patterns that the values of variables decide, over many rows of a few templates, against JavaScript's own matcher. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
-import { Random } from "../../../fixtures/random.ts";
-
-const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const secondNs = 1_000_000_000n;
-const startNs = 19_700n * 86_400n * secondNs;
-const rowCount = 20_000;
+import type { Random } from "../../../fixtures/random.ts";
+import { describePatterns } from "./message-store.ts";
 
 /** Of each template, how many of a hundred rows have it, and a message. */
 const templates: readonly [share: number, make: (random: Random) => string][] = [
@@ -57,59 +48,10 @@ const patterns = [
   "",
 ];
 
-describe(`patterns over values (SVC_SEED=${seed})`, () => {
-  const random = new Random(seed);
-  const dir = mkdtempSync(join(tmpdir(), "svc-template-rows-"));
-  let store: Store;
-  const drawn = templates.flatMap((each) => Array.from({ length: each[0] }, () => each));
-  const rows: LogRow[] = Array.from({ length: rowCount }, (_, i) => {
-    const [, make] = drawn[random.below(drawn.length)]!;
-    const attributes = { tenth: `${random.below(10)}`, half: `${random.below(2)}` };
-    return { timeNs: startNs + BigInt(i) * secondNs, level: "info", message: make(random), attributes };
-  });
+const drawn = templates.flatMap((each) => Array.from({ length: each[0] }, () => each));
 
-  beforeAll(async () => {
-    store = await openStore({ dir, threads: 2 });
-    await store.append("logs", rows);
-    await store.seal();
-  });
-
-  afterAll(async () => {
-    await store.close();
-    rmSync(dir, { recursive: true });
-  });
-
-  async function count(filters: readonly Filter[]): Promise<number> {
-    const { points } = await store.aggregate({
-      ...{
-        signal: "logs",
-        fromNs: startNs,
-        toNs: startNs + 86_400n * secondNs,
-        groupBy: [],
-      },
-      steps: filters.map((filter) => ({ kind: "filter", filter })),
-      aggregates: [{ op: "count" }],
-    });
-    return points.values[0]?.[0] ?? 0;
-  }
-
-  test.each(patterns)("%s", async (pattern) => {
-    const inline = pattern.startsWith("(?m)");
-    const expression = new RegExp(inline ? pattern.slice(4) : pattern, inline ? "mu" : "u");
-    const matches: Filter = { kind: "matches", field: { kind: "message" }, pattern, whole: false };
-    const equals = (key: string): Filter => ({
-      kind: "equals",
-      field: { kind: "attribute", key },
-      value: "1",
-    });
-    const wanted = (key?: string) =>
-      rows.filter(
-        ({ message, attributes }) =>
-          expression.test(message) && (key === undefined || attributes[key] === "1"),
-      ).length;
-    expect(await count([matches])).toBe(wanted());
-    // Half of the rows, and so few of them that single rows are matched.
-    for (const key of ["half", "tenth"]) expect(await count([equals(key), matches])).toBe(wanted(key));
-    expect(await count([{ kind: "not", of: matches }])).toBe(rows.length - wanted());
-  });
-});
+describePatterns(
+  "patterns over values",
+  { rows: 20_000, make: (random) => random.pick(drawn)[1](random), encoding: "template" },
+  patterns,
+);
