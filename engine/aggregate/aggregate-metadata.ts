@@ -9,7 +9,7 @@ import type { Field } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { addScanStatistics, countSkippedChunk } from "../plan/scan-statistics.ts";
 import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
-import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
+import type { DaySummaries, DayValueCounts, OpenInTurn, UncountedDay } from "../summary/day-summaries.ts";
 import { boundsFromHeader, type CountTextRows, countFromHeader, toLabel } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";
 import type { AggregationState } from "./aggregation-state.ts";
@@ -20,15 +20,20 @@ const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"
 
 /**
  * Counts the rows of days by one field from day summaries. The query must have no filter, and a day's rows must fall
- * into one bucket.
+ * into one bucket. Days whose summary would answer if their counts were kept are added to `uncounted` and left out of the
+ * residual chunks.
  */
-export function fromDaySummaries(state: AggregationState, summaries: DaySummaries): AnswerSource {
+export function fromDaySummaries(
+  state: AggregationState,
+  summaries: DaySummaries,
+  uncounted: UncountedDay[],
+): AnswerSource {
   const { task } = state;
   const isCountByOneField =
     task.steps.length === 0 && task.groupBy.length <= 1 && task.aggregates.every(({ op }) => op === "count");
   return async (chunks) => {
     if (!isCountByOneField) return chunks;
-    return addDays(chunks, (refs) => addDay(state, summaries, refs));
+    return addDays(chunks, (refs) => addDay(state, summaries, refs, uncounted));
   };
 }
 
@@ -48,12 +53,14 @@ export async function addDays(
 }
 
 /**
- * Adds all rows of some chunks of one day to the answer. Returns false where their summary does not give their counts.
+ * Adds all rows of some chunks of one day to the answer, or the day to `uncounted`. Returns false where it did neither,
+ * since the summary does not give their counts.
  */
 async function addDay(
   state: AggregationState,
   summaries: DaySummaries,
   refs: readonly SealedChunkRef[],
+  uncounted: UncountedDay[],
 ): Promise<boolean> {
   const { task, open, groups, points, states, scanned } = state;
   const [field] = task.groupBy;
@@ -65,7 +72,11 @@ async function addDay(
     return open(ref);
   };
   const found = await summaryUnlessDamaged(summaries, field, refs, openInTurn);
-  if (found === undefined) return false;
+  if (found === undefined) {
+    const isWorthCounting = field !== undefined && summaries.lacks({ field, refs });
+    if (isWorthCounting) uncounted.push({ field, refs });
+    return isWorthCounting;
+  }
   for (const [text, rows] of found.counts) {
     if (field !== undefined) groups.stageText(toLabel(field, text));
     states.addCount(points.findOrAdd(groups.findOrAddStaged(), bucket), rows);

@@ -11,7 +11,7 @@ import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { answerFrom, eachChunk, fromColumns, type OpenChunk } from "../summary/answer-source.ts";
-import type { DaySummaries } from "../summary/day-summaries.ts";
+import type { DaySummaries, UncountedDay } from "../summary/day-summaries.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { type TemplateCounts, unknownTexts } from "../summary/template-counts.ts";
 import { lowerBound } from "../vector/binary-search.ts";
@@ -53,20 +53,28 @@ export async function aggregateChunks(task: AggregateTask, access: ChunkAccess):
   return finishAggregation(state);
 }
 
-/** Aggregates what needs no column; `residual` are the chunks that must be read. Throws as `aggregateChunks`. */
+/**
+ * Aggregates what needs no column; `residual` are the chunks that must be read, and `uncounted` those days of them whose
+ * counts are worth keeping. Throws as `aggregateChunks`.
+ */
 export async function aggregateFromMetadata(
   task: AggregateTask,
   access: ChunkAccess,
   { summaries, templates }: { summaries: DaySummaries; templates: TemplateCounts },
-): Promise<{ answer: AggregateAnswer; residual: readonly ChunkRef[] }> {
+): Promise<{ answer: AggregateAnswer; residual: readonly ChunkRef[]; uncounted: readonly UncountedDay[] }> {
   const state = createAggregationState(task, access);
+  const uncounted: UncountedDay[] = [];
   const sources = [
-    fromDaySummaries(state, summaries),
+    fromDaySummaries(state, summaries, uncounted),
     fromTemplateDays(state, templates),
     eachChunk(state, [fromHeader(state, templates.countTexts), fromTemplates(state, templates)]),
   ];
   const residual = await answerFrom(sources, task);
-  return { answer: finishAggregation(state), residual };
+  return {
+    answer: finishAggregation(state),
+    residual: [...residual, ...uncounted.flatMap(({ refs }) => refs)],
+    uncounted,
+  };
 }
 
 async function aggregateChunk(state: AggregationState, chunk: OpenChunk): Promise<void> {

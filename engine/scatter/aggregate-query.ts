@@ -1,17 +1,26 @@
 /** Aggregates rows over all scan threads and merges their partial states. */
 import { setImmediate } from "node:timers/promises";
-import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
+import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import { PointStates } from "../aggregate/point-states.ts";
 import { type BucketSpan, PointTable } from "../aggregate/point-table.ts";
 import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
-import type { AggregatedPoints, AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
+import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import type { TextVector } from "../vector/text.ts";
-import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import type { UncountedDay } from "../summary/day-summaries.ts";
+import { type TextVector, textAt } from "../vector/text.ts";
+import type { RowTask } from "../worker/scan-executor.ts";
+import {
+  divideTask,
+  type QueryContext,
+  runTasks,
+  scatterGather,
+  sumScanStatistics,
+} from "./scatter-gather.ts";
 
 /** Groups or points merged before other work of the thread may run: a few milliseconds. */
 const groupsATurn = 16_384;
@@ -27,13 +36,53 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
     if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
     throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
   }
-  const answers = await scatterGather<AggregateAnswer>(context, query, (chunks) => {
+  const taskOf = (chunks: ChunkRef[]): AggregateTask => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked, isExplained };
     return { kind: "aggregate", chunks, ...asked, shared, control };
-  });
+  };
+  const answers = await scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
+    askAndKeepCounts(context, residual, metadata?.uncounted ?? []),
+  );
   const scanned = sumScanStatistics(answers);
   return { ...(await mergeAnswers(query, answers, control)), scanned };
+}
+
+/**
+ * Asks the scan threads about the residual chunks, about those of each uncounted day by themselves, and has the query
+ * thread keep the counts of these days. The query counts rows by one attribute, without a filter, in buckets that are not
+ * narrower than these days.
+ */
+async function askAndKeepCounts(
+  { threads, queryThread }: QueryContext,
+  residual: RowTask,
+  uncounted: readonly UncountedDay[],
+): Promise<AggregateAnswer[]> {
+  const ofDays = new Set<ChunkRef>(uncounted.flatMap(({ refs }) => refs));
+  const others = residual.chunks.filter((ref) => !ofDays.has(ref));
+  const days = uncounted.map(({ refs }) => divideTask(threads, { ...residual, chunks: [...refs] }));
+  const tasks = [...days.flat(), ...divideTask(threads, { ...residual, chunks: others })];
+  const answers = await runTasks<AggregateAnswer>(tasks);
+  let first = 0;
+  for (const [i, { length }] of days.entries()) {
+    const ofDay = answers.slice(first, first + length);
+    if (ofDay.every(({ damaged }) => damaged.length === 0))
+      queryThread.keepCounts(uncounted[i]!, addCounts(ofDay));
+    first += length;
+  }
+  return answers;
+}
+
+/** The rows of each label in some answers that have one group field. */
+function addCounts(answers: readonly AggregateAnswer[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { labels, points, states } of answers) {
+    for (const [point, group] of points.groups.entries()) {
+      const label = textAt(labels, group);
+      sums.set(label, (sums.get(label) ?? 0) + states.rowCounts.counts[point]!);
+    }
+  }
+  return sums;
 }
 
 /** Throws Failure "input" for buckets that are too narrow. */
@@ -48,6 +97,8 @@ async function mergeAnswers(
   answers: readonly AggregateAnswer[],
   control: QueryControl,
 ): Promise<AggregatedPoints> {
+  const filled = answers.filter(({ points }) => points.groups.length > 0);
+  if (filled.length === 1) return toPoints(filled[0]!, aggregates);
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   // Each thread has read chunks of its own, so most of its points are in no other answer.
   const expected = answers.reduce((sum, { points }) => sum + points.groups.length, 0);
@@ -75,6 +126,21 @@ async function mergeAnswers(
   await letOthersRun(control);
   const points = { ...table.finish(), values };
   return { groups: groups.count, labels: groups.finish(), points };
+}
+
+/** The points of an answer that there is no other to merge with. */
+function toPoints(
+  { groups, labels, points, states }: AggregateAnswer,
+  aggregates: readonly Aggregation[],
+): AggregatedPoints {
+  const count = points.groups.length;
+  const own = new PointStates(aggregates);
+  own.merge(
+    states,
+    Uint32Array.from({ length: count }, (_, place) => place),
+    count,
+  );
+  return { groups, labels, points: { ...points, values: own.values(count) } };
 }
 
 /** The buckets of all points. */

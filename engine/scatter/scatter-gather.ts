@@ -173,12 +173,19 @@ export function askScanThreads<Answer>(
   threads: readonly ScanThread[],
   task: RowTask | ArrivedTask | TemplatesTask,
 ): Promise<Answer[]> {
+  return runTasks(divideTask(threads, task));
+}
+
+/** The parts of a task, each for the thread that reads its chunks. */
+export function divideTask<Task extends RowTask | ArrivedTask | TemplatesTask>(
+  threads: readonly ScanThread[],
+  task: Task,
+): { thread: ScanThread; task: Task }[] {
   const lists: ChunkRef[][] = threads.map(() => []);
   for (const ref of task.chunks) lists[threadOfChunk(ref, threads.length)]!.push(ref);
-  const tasks = lists.flatMap((chunks, i) => {
+  return lists.flatMap((chunks, i) => {
     return chunks.length === 0 ? [] : [{ thread: threads[i]!, task: { ...task, chunks } }];
   });
-  return runTasks(tasks);
 }
 
 interface ThreadTask {

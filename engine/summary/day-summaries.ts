@@ -1,12 +1,18 @@
 /**
- * Counts by one field over all chunks of a day, added up once from the chunk headers. A count over whole days then
- * takes time in proportion to the days, whatever the number of their chunks.
+ * Counts by one field over all chunks of a day: added up once from the chunk headers or, of an attribute whose values the
+ * headers do not list, kept from an answer of the scan threads. A count over whole days then takes time in proportion to
+ * the days and their values, whatever the number of chunks and rows.
  */
 
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import {
+  countSkippedChunk,
+  countUnreadChunk,
+  emptyScanStatistics,
+  type ScanStatistics,
+} from "../plan/scan-statistics.ts";
 import { fieldKey, listedValueCounts } from "./header-counts.ts";
 
 /** Opens a chunk after letting other work of the thread run. */
@@ -19,17 +25,30 @@ export interface DayValueCounts {
   scanned: ScanStatistics;
 }
 
+/** Some chunks of one day whose rows nothing has counted by an attribute yet. */
+export interface UncountedDay {
+  field: Field;
+  refs: readonly SealedChunkRef[];
+}
+
 interface DaySummary {
   /** The chunks that were added up: their checksums by their ids. */
   chunks: ReadonlyMap<number, number>;
   /** Undefined where some header does not list the texts, or where there are too many of them. */
   found: DayValueCounts | undefined;
+  /** Whether a query has asked for the counts since the headers turned out not to give them. */
+  isAskedAgain: boolean;
+  /** There are too many values to keep their counts. */
+  isTooLarge: boolean;
 }
 
 /** Summaries kept, one for each day and field. Chosen, not measured. */
 const digestsMax = 256;
-/** Distinct texts in one summary. Chosen, not measured. */
+/** Distinct texts in one summary that is made from headers. Chosen, not measured. */
 const textsMax = 1_024;
+/** Distinct texts in one summary that is kept from an answer, and in all such: some 20 MB. */
+const keptTextsMax = 16_384;
+const allKeptTextsMax = 131_072;
 
 export class DaySummaries {
   /** By the partition's folder and the field, in order of last use. */
@@ -44,17 +63,62 @@ export class DaySummaries {
     refs: readonly SealedChunkRef[],
     open: OpenInTurn,
   ): Promise<DayValueCounts | undefined> {
-    const key = `${refs[0]!.dir} ${field === undefined ? "" : fieldKey(field)}`;
+    const key = keyOf(field, refs);
     const known = this.#digests.get(key);
     const others = known === undefined ? refs.length : othersAmong(refs, known.chunks);
     if (others === 0 && known!.chunks.size > refs.length) return undefined;
     const digest = others === 0 ? known! : await summarizeDay(field, refs, open);
+    digest.isAskedAgain = others === 0;
     this.#digests.delete(key);
     this.#digests.set(key, digest);
     const [oldest] = this.#digests.size > digestsMax ? this.#digests.keys() : [];
     if (oldest !== undefined) this.#digests.delete(oldest);
     return digest.found;
   }
+
+  /**
+   * Whether counts of these chunks from their columns would be kept: those of an attribute that was asked for again, while
+   * the day had no other chunks.
+   */
+  lacks({ field, refs }: UncountedDay): boolean {
+    if (field.kind !== "attribute") return false;
+    const digest = this.#digestOf({ field, refs });
+    return digest !== undefined && digest.found === undefined && digest.isAskedAgain && !digest.isTooLarge;
+  }
+
+  /** Keeps the counts of all rows of some chunks, by the texts of an attribute; "" stands for rows that lack it, too. */
+  keep(day: UncountedDay, counts: ReadonlyMap<string, number>): void {
+    const digest = this.#digestOf(day);
+    if (digest === undefined) return;
+    digest.isTooLarge = counts.size > keptTextsMax;
+    if (digest.isTooLarge) return;
+    const scanned = emptyScanStatistics();
+    for (const { entry } of day.refs) countUnreadChunk(scanned, entry);
+    digest.found = { counts, scanned };
+    this.#evictTexts();
+  }
+
+  /** The summary of exactly these chunks. */
+  #digestOf({ field, refs }: UncountedDay): DaySummary | undefined {
+    const digest = this.#digests.get(keyOf(field, refs));
+    if (digest === undefined || digest.chunks.size !== refs.length) return undefined;
+    return othersAmong(refs, digest.chunks) === 0 ? digest : undefined;
+  }
+
+  /** Drops the summaries that were last used the longest ago, until the others have few enough texts. */
+  #evictTexts(): void {
+    let texts = 0;
+    for (const { found } of this.#digests.values()) texts += found?.counts.size ?? 0;
+    for (const [key, { found }] of this.#digests) {
+      if (texts <= allKeptTextsMax) return;
+      texts -= found?.counts.size ?? 0;
+      this.#digests.delete(key);
+    }
+  }
+}
+
+function keyOf(field: Field | undefined, refs: readonly SealedChunkRef[]): string {
+  return `${refs[0]!.dir} ${field === undefined ? "" : fieldKey(field)}`;
 }
 
 /** How many of the chunks are not part of a summary. */
@@ -72,17 +136,18 @@ async function summarizeDay(
   const chunks = new Map(refs.map(({ entry }) => [entry.id, entry.checksum]));
   const counts = new Map<string | undefined, number>();
   const scanned = emptyScanStatistics();
+  const unknown = { chunks, found: undefined, isAskedAgain: false, isTooLarge: false };
   for (const ref of refs) {
     const view = await open(ref);
     try {
       const listed = field === undefined ? [[undefined, view.rows] as const] : listedValueCounts(field, view);
-      if (listed === undefined) return { chunks, found: undefined };
+      if (listed === undefined) return unknown;
       for (const [text, rows] of listed) counts.set(text, (counts.get(text) ?? 0) + rows);
       countSkippedChunk(scanned, view.header);
     } finally {
       view.close();
     }
-    if (counts.size > textsMax) return { chunks, found: undefined };
+    if (counts.size > textsMax) return unknown;
   }
-  return { chunks, found: { counts, scanned } };
+  return { ...unknown, found: { counts, scanned } };
 }

@@ -43,7 +43,7 @@ import {
   countSeries,
   type SeriesCountTask,
 } from "../series/series-labels.ts";
-import { DaySummaries } from "../summary/day-summaries.ts";
+import { DaySummaries, type UncountedDay } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
 import { type TemplateSource, TemplateSummaries } from "../summary/template-summaries.ts";
@@ -83,6 +83,8 @@ export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
+  /** Days of which the next query is answered from their counts, if `keepCounts` gets them. */
+  uncounted?: readonly UncountedDay[];
 }
 
 /** Milliseconds of work after which a scan lets other work of its thread run. */
@@ -166,6 +168,11 @@ export class ScanExecutor {
   /** Lists the templates of chunks, so that the next query can be answered from them. */
   learn(refs: readonly SealedChunkRef[], source: TemplateSource): Promise<void> {
     return this.#templates.learn(refs, source, yieldWhenDue());
+  }
+
+  /** Keeps the counts of a day; see `DaySummaries.keep`. */
+  keepCounts(day: UncountedDay, counts: ReadonlyMap<string, number>): void {
+    this.#summaries.keep(day, counts);
   }
 
   /** Ends a listing of templates that is under way. */
