@@ -1,6 +1,8 @@
 /**
  * Columns of long texts, which are compressed in blocks. The first block holds the offsets of the texts; each of the others
- * holds the texts of some thousand rows, and is decompressed when one of these rows is read.
+ * holds the texts of some thousand rows, and is decompressed when one of these rows is read. The first time it is
+ * decompressed into a window that all columns of a thread share, so that a search that reads everything once takes no new
+ * memory; the second time it stays in the column's own memory.
  */
 import { Failure } from "../failure.ts";
 import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
@@ -63,7 +65,7 @@ export function openTextBlocks(blocks: ValueBlocks, heap: Heap): Column {
   if (offsets[rows] !== textBytes)
     throw new Failure("damage", "column: texts are not as long as their offsets say");
   const vector: TextVector = { offsets, bytes: heap.unfilled(textBytes) };
-  const texts = new TextBlocks(vector, blocks, located.texts.from);
+  const texts = new TextBlocks(vector, blocks, located.texts.from, heap);
   return {
     kind: "text",
     rows,
@@ -75,39 +77,90 @@ export function openTextBlocks(blocks: ValueBlocks, heap: Heap): Column {
   };
 }
 
+/** The blocks [first, end) of a column, which are in the window. */
+interface WindowContent {
+  texts: TextBlocks;
+  first: number;
+  end: number;
+  vector: TextVector;
+}
+
+/** What the window has that was filled last. */
+let windowContent: WindowContent | undefined;
+
+/** Whether a block was decompressed: into the window alone, or into the column's memory. */
+const BlockState = { unread: 0, passed: 1, kept: 2 } as const;
+
 /** Texts of which blocks are decompressed when they are needed. */
 class TextBlocks {
   readonly #text: TextVector;
   readonly #blocks: ValueBlocks;
   /** Where in the payload the texts begin. */
   readonly #start: number;
-  /** 1 for each block whose texts are in memory. */
-  readonly #loaded: Uint8Array;
+  readonly #heap: Heap;
+  readonly #states: Uint8Array;
+  /** Blocks that are not in the column's memory. */
   #missing: number;
 
-  constructor(text: TextVector, blocks: ValueBlocks, start: number) {
+  constructor(text: TextVector, blocks: ValueBlocks, start: number, heap: Heap) {
     this.#text = text;
     this.#blocks = blocks;
     this.#start = start;
-    this.#loaded = new Uint8Array(blocks.ranges.length);
-    this.#missing = this.#loaded.length;
+    this.#heap = heap;
+    this.#states = new Uint8Array(blocks.ranges.length);
+    this.#missing = this.#states.length;
   }
 
-  /** All texts; those of the rows [from, to) are in memory. */
+  /** All texts; those of the rows [from, to) are in memory until texts of another block are asked for. */
   of(from: number, to: number): TextVector {
-    if (this.#missing > 0) this.#load(this.#text.offsets[from]!, this.#text.offsets[to]!);
+    if (this.#missing === 0) return this.#text;
+    const { first, end } = this.#blocksOf(this.#text.offsets[from]!, this.#text.offsets[to]!);
+    const states = this.#states.subarray(first, end);
+    if (states.every((state) => state === BlockState.kept)) return this.#text;
+    const shown = windowContent?.texts === this ? windowContent : undefined;
+    if (shown !== undefined && shown.first <= first && end <= shown.end) return shown.vector;
+    const isShown = (block: number) => shown !== undefined && shown.first <= block && block < shown.end;
+    const areNew = states.every((state, i) => state === BlockState.unread || isShown(first + i));
+    const vector = areNew ? this.#show(first, end) : undefined;
+    if (vector !== undefined) return vector;
+    for (let block = first; block < end; block++) this.#keep(block);
     return this.#text;
   }
 
-  #load(from: number, to: number): void {
-    const { bytes } = this.#text;
-    for (const [i, range] of this.#blocks.ranges.entries()) {
-      const begin = Math.max(range.from - this.#start, 0);
-      const end = range.to - this.#start;
-      if (this.#loaded[i] === 1 || begin >= to || end <= from) continue;
-      this.#blocks.readInto(bytes.subarray(begin, end), this.#start + begin);
-      this.#loaded[i] = 1;
-      this.#missing--;
-    }
+  /** The blocks that have the bytes [from, to) of the texts; none where there are no bytes. */
+  #blocksOf(from: number, to: number): { first: number; end: number } {
+    const { ranges } = this.#blocks;
+    let first = 0;
+    while (first < ranges.length && ranges[first]!.to - this.#start <= from) first++;
+    let end = first;
+    while (end < ranges.length && this.#beginOf(end) < to) end++;
+    return { first, end };
+  }
+
+  /** Where the texts of a block begin. */
+  #beginOf(block: number): number {
+    return Math.max(this.#blocks.ranges[block]!.from - this.#start, 0);
+  }
+
+  /** Decompresses blocks into the window. Undefined where they do not fit. */
+  #show(first: number, end: number): TextVector | undefined {
+    const begin = this.#beginOf(first);
+    const bytes = this.#heap.window(begin, this.#blocks.ranges[end - 1]!.to - this.#start - begin);
+    if (bytes === undefined) return undefined;
+    windowContent = undefined;
+    this.#blocks.readInto(bytes.subarray(begin), this.#start + begin);
+    this.#states.fill(BlockState.passed, first, end);
+    const vector = { offsets: this.#text.offsets, bytes };
+    windowContent = { texts: this, first, end, vector };
+    return vector;
+  }
+
+  #keep(block: number): void {
+    if (this.#states[block] === BlockState.kept) return;
+    const begin = this.#beginOf(block);
+    const end = this.#blocks.ranges[block]!.to - this.#start;
+    this.#blocks.readInto(this.#text.bytes.subarray(begin, end), this.#start + begin);
+    this.#states[block] = BlockState.kept;
+    this.#missing--;
   }
 }

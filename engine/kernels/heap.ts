@@ -17,6 +17,11 @@ export interface Heap {
   readonly copies: boolean;
   /** Returns the same bytes on this heap. */
   place(bytes: Uint8Array): Uint8Array;
+  /**
+   * A view whose bytes [from, from + byteLength) are memory for what is read once. The next call gives the same memory away
+   * again. The bytes before `from` must not be used. Undefined where there is no such memory, or too little.
+   */
+  window(from: number, byteLength: number): Uint8Array | undefined;
   /** Calls `use` with memory on this heap that is freed when it returns. */
   withScratch<T>(use: (scratch: Heap) => T): T;
 }
@@ -60,6 +65,7 @@ export const plainHeap: Heap = {
   kernels: plainKernels,
   copies: false,
   place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
+  window: () => undefined,
   withScratch: (use) => use(plainHeap),
 };
 

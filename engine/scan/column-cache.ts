@@ -66,6 +66,10 @@ class CacheEntry implements ColumnMemory {
     }
   }
 
+  window(from: number, byteLength: number): Uint8Array | undefined {
+    return this.#cache.window(from, byteLength);
+  }
+
   place(bytes: Uint8Array): Uint8Array {
     const placed = this.#allocate(bytes.byteLength).uint8(bytes.byteLength);
     placed.set(bytes);
@@ -144,6 +148,11 @@ const recentUseMs = 60_000;
 /** After `hasRoom` found no room, it answers false for so long without looking again. */
 const fullBackoffMs = 1_000;
 
+/** Memory for bytes that are read once, and where it begins, at most. A smaller cache has no such window. */
+const windowBytes = 8 * 1024 * 1024;
+const windowAtMax = 64 * 1024 * 1024;
+const windowCacheBytesMin = 128 * 1024 * 1024;
+
 export interface ColumnCacheOptions {
   /** Budget, at most 4 GiB. */
   bytesMax: number;
@@ -159,6 +168,7 @@ export class ColumnCache {
   readonly kernels: Kernels<ArrayBufferLike>;
   readonly #arena: Arena;
   readonly #keepsRecent: boolean;
+  readonly #window: ArenaBlock | undefined;
   /** Columns in the order of their last use, the oldest first. */
   readonly #entries = new Set<CacheEntry>();
   #fullUntilMs = 0;
@@ -167,6 +177,25 @@ export class ColumnCache {
     this.#arena = new Arena({ bytesMax });
     this.#keepsRecent = keepsRecent;
     this.kernels = openKernels(this.#arena);
+    this.#window = this.#makeWindow(this.#arena.bytesMax);
+  }
+
+  /**
+   * The window lies behind room for columns: a view of it begins so many bytes before it as there are before the bytes of a
+   * column that it shows.
+   */
+  #makeWindow(bytesMax: number): ArenaBlock | undefined {
+    if (bytesMax < windowCacheBytesMin) return undefined;
+    const before = this.#arena.allocate(Math.min(windowAtMax, bytesMax / 4));
+    const window = this.#arena.allocate(windowBytes);
+    if (before !== undefined) this.#arena.free(before);
+    return window;
+  }
+
+  window(from: number, byteLength: number): Uint8Array | undefined {
+    const window = this.#window;
+    if (window === undefined || byteLength > window.byteLength || from > window.at) return undefined;
+    return window.uint8(from + byteLength, -from);
   }
 
   lease(): Lease {
