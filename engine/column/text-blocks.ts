@@ -2,7 +2,7 @@
  * Columns of long texts, which are compressed in blocks. The first block holds the offsets of the texts; each of the others
  * holds the texts of some thousand rows, and is decompressed when one of these rows is read. The first time it is
  * decompressed into a window that all columns of a thread share, so that a search that reads everything once takes no new
- * memory; the second time it stays in the column's own memory.
+ * memory. A block that is asked for again and again stays in the column's own memory.
  */
 import { Failure } from "../failure.ts";
 import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
@@ -88,8 +88,13 @@ interface WindowContent {
 /** What the window has that was filled last. */
 let windowContent: WindowContent | undefined;
 
-/** Whether a block was decompressed: into the window alone, or into the column's memory. */
-const BlockState = { unread: 0, passed: 1, kept: 2 } as const;
+/**
+ * How often a block is decompressed into the window before it is kept. Blocks differ, since memory that is new takes longer
+ * than decompressing: a search that keeps a third of the blocks takes half as long as one that keeps all.
+ */
+const showsBeforeKept = (block: number): number => 1 + (block % 3);
+/** In place of the number of its shows, where a block is in the column's memory. */
+const kept = 255;
 
 /** Texts of which blocks are decompressed when they are needed. */
 class TextBlocks {
@@ -98,7 +103,8 @@ class TextBlocks {
   /** Where in the payload the texts begin. */
   readonly #start: number;
   readonly #heap: Heap;
-  readonly #states: Uint8Array;
+  /** How often each block was decompressed into the window, or `kept`. */
+  readonly #shows: Uint8Array;
   /** Blocks that are not in the column's memory. */
   #missing: number;
 
@@ -107,21 +113,20 @@ class TextBlocks {
     this.#blocks = blocks;
     this.#start = start;
     this.#heap = heap;
-    this.#states = new Uint8Array(blocks.ranges.length);
-    this.#missing = this.#states.length;
+    this.#shows = new Uint8Array(blocks.ranges.length);
+    this.#missing = this.#shows.length;
   }
 
   /** All texts; those of the rows [from, to) are in memory until texts of another block are asked for. */
   of(from: number, to: number): TextVector {
     if (this.#missing === 0) return this.#text;
     const { first, end } = this.#blocksOf(this.#text.offsets[from]!, this.#text.offsets[to]!);
-    const states = this.#states.subarray(first, end);
-    if (states.every((state) => state === BlockState.kept)) return this.#text;
+    const shows = this.#shows.subarray(first, end);
+    if (shows.every((count) => count === kept)) return this.#text;
     const shown = windowContent?.texts === this ? windowContent : undefined;
     if (shown !== undefined && shown.first <= first && end <= shown.end) return shown.vector;
-    const isShown = (block: number) => shown !== undefined && shown.first <= block && block < shown.end;
-    const areNew = states.every((state, i) => state === BlockState.unread || isShown(first + i));
-    const vector = areNew ? this.#show(first, end) : undefined;
+    const isShownAgain = shows.every((count, i) => count < showsBeforeKept(first + i));
+    const vector = isShownAgain ? this.#show(first, end) : undefined;
     if (vector !== undefined) return vector;
     for (let block = first; block < end; block++) this.#keep(block);
     return this.#text;
@@ -149,18 +154,18 @@ class TextBlocks {
     if (bytes === undefined) return undefined;
     windowContent = undefined;
     this.#blocks.readInto(bytes.subarray(begin), this.#start + begin);
-    this.#states.fill(BlockState.passed, first, end);
+    for (let block = first; block < end; block++) this.#shows[block]!++;
     const vector = { offsets: this.#text.offsets, bytes };
     windowContent = { texts: this, first, end, vector };
     return vector;
   }
 
   #keep(block: number): void {
-    if (this.#states[block] === BlockState.kept) return;
+    if (this.#shows[block] === kept) return;
     const begin = this.#beginOf(block);
     const end = this.#blocks.ranges[block]!.to - this.#start;
     this.#blocks.readInto(this.#text.bytes.subarray(begin, end), this.#start + begin);
-    this.#states[block] = BlockState.kept;
+    this.#shows[block] = kept;
     this.#missing--;
   }
 }
