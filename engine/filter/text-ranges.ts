@@ -2,7 +2,7 @@
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
-import { type RowRange, toFilteredText } from "../template/plain-text-filter.ts";
+import { ngramBlockRows, type RowRange, toFilteredText } from "../template/plain-text-filter.ts";
 import type { RowBlock } from "./block-filter.ts";
 
 /** Ranges of rows outside of which no text of the field contains `text`; all rows where no filter tells. */
@@ -11,12 +11,22 @@ export function findTextRanges(text: Uint8Array, field: Field, view: ChunkView):
   return filter?.findRanges(toFilteredText(text), view.rows) ?? [{ from: 0, to: view.rows }];
 }
 
-/** What of the ranges lies in a block. */
+/**
+ * What of the ranges lies in a block, in pieces that end where blocks of long texts may end: of a column of which each text is
+ * read once, one such block is in memory at a time.
+ */
 export function cutRanges(
   ranges: readonly RowRange[],
   { from, rows }: Pick<RowBlock, "from" | "rows">,
 ): RowRange[] {
-  return ranges
-    .map((range) => ({ from: Math.max(from, range.from), to: Math.min(from + rows, range.to) }))
-    .filter((range) => range.from < range.to);
+  const pieces: RowRange[] = [];
+  for (const range of ranges) {
+    const end = Math.min(from + rows, range.to);
+    for (let begin = Math.max(from, range.from); begin < end; ) {
+      const to = Math.min(end, begin - (begin % ngramBlockRows) + ngramBlockRows);
+      pieces.push({ from: begin, to });
+      begin = to;
+    }
+  }
+  return pieces;
 }

@@ -150,6 +150,8 @@ const fullBackoffMs = 1_000;
 
 /** Memory for bytes that are read once, and where it begins, at most. A smaller cache has no such window. */
 const windowBytes = 8 * 1024 * 1024;
+/** What of it most blocks of texts take. */
+const preparedWindowBytes = 4 * 1024 * 1024;
 const windowAtMax = 64 * 1024 * 1024;
 const windowCacheBytesMin = 128 * 1024 * 1024;
 
@@ -272,11 +274,11 @@ export class ColumnCache {
    * first written, as long as decoding what fills it: a first count of a number took 26 ms so, and 34 without.
    */
   prepare(): void {
+    if (this.#window !== undefined) writePages(this.#window.uint8(preparedWindowBytes));
     const bytesMax = Math.min(preparedBytesMax, this.#arena.bytesMax * preparedShareMax);
     const block = this.#arena.allocate(Math.min(bytesMax, this.#arena.largestFreeBytes));
     if (block === undefined) return;
-    const bytes = block.uint8();
-    for (let at = 0; at < bytes.length; at += pageBytes) bytes[at] = 0;
+    writePages(block.uint8());
     this.#arena.free(block);
   }
 
@@ -285,4 +287,9 @@ export class ColumnCache {
     for (const entry of this.#entries) if (entry.pins === 0) return entry;
     return undefined;
   }
+}
+
+/** Writes to each page what it holds. */
+function writePages(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += pageBytes) bytes[at]! |= 0;
 }
