@@ -37,6 +37,9 @@ export function fromDaySummaries(
   };
 }
 
+/** Days that one query has counted one by one: the threads keep the groups of each of them at the same time. */
+const uncountedDaysMax = 8;
+
 /** Adds day after day; returns the chunks of those that `add` leaves out, and those that are not sealed. */
 export async function addDays(
   chunks: readonly ChunkRef[],
@@ -73,7 +76,8 @@ async function addDay(
   };
   const found = await summaryUnlessDamaged(summaries, field, refs, openInTurn);
   if (found === undefined) {
-    const isWorthCounting = field !== undefined && summaries.lacks({ field, refs });
+    const isWorthCounting =
+      field !== undefined && uncounted.length < uncountedDaysMax && summaries.lacks({ field, refs });
     if (isWorthCounting) uncounted.push({ field, refs });
     return isWorthCounting;
   }

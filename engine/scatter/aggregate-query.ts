@@ -11,7 +11,7 @@ import { Failure } from "../failure.ts";
 import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import type { UncountedDay } from "../summary/day-summaries.ts";
+import { keptCountsMax, type UncountedDay } from "../summary/day-summaries.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
 import type { RowTask } from "../worker/scan-executor.ts";
 import {
@@ -54,7 +54,7 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
  * narrower than these days.
  */
 async function askAndKeepCounts(
-  { threads, queryThread }: QueryContext,
+  { threads, queryThread, control }: QueryContext,
   residual: RowTask,
   uncounted: readonly UncountedDay[],
 ): Promise<AggregateAnswer[]> {
@@ -66,9 +66,11 @@ async function askAndKeepCounts(
   let first = 0;
   for (const [i, { length }] of days.entries()) {
     const ofDay = answers.slice(first, first + length);
-    if (ofDay.every(({ damaged }) => damaged.length === 0))
-      queryThread.keepCounts(uncounted[i]!, addCounts(ofDay));
     first += length;
+    if (ofDay.some(({ damaged }) => damaged.length > 0)) continue;
+    const isTooLarge = ofDay.some(({ groups }) => groups > keptCountsMax);
+    queryThread.keepCounts(uncounted[i]!, isTooLarge ? "too many" : addCounts(ofDay));
+    await letOthersRun(control);
   }
   return answers;
 }
@@ -98,7 +100,7 @@ async function mergeAnswers(
   control: QueryControl,
 ): Promise<AggregatedPoints> {
   const filled = answers.filter(({ points }) => points.groups.length > 0);
-  if (filled.length === 1) return toPoints(filled[0]!, aggregates);
+  if (filled.length === 1) return toPoints(filled[0]!, aggregates, control);
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   // Each thread has read chunks of its own, so most of its points are in no other answer.
   const expected = answers.reduce((sum, { points }) => sum + points.groups.length, 0);
@@ -129,18 +131,19 @@ async function mergeAnswers(
 }
 
 /** The points of an answer that there is no other to merge with. */
-function toPoints(
+async function toPoints(
   { groups, labels, points, states }: AggregateAnswer,
   aggregates: readonly Aggregation[],
-): AggregatedPoints {
-  const count = points.groups.length;
+  control: QueryControl,
+): Promise<AggregatedPoints> {
+  const places = new Uint32Array(points.groups.length);
+  for (let i = 0; i < places.length; i++) places[i] = i;
   const own = new PointStates(aggregates);
-  own.merge(
-    states,
-    Uint32Array.from({ length: count }, (_, place) => place),
-    count,
-  );
-  return { groups, labels, points: { ...points, values: own.values(count) } };
+  own.merge(states, places, places.length);
+  await letOthersRun(control);
+  const values = own.values(places.length);
+  await letOthersRun(control);
+  return { groups, labels, points: { ...points, values } };
 }
 
 /** The buckets of all points. */

@@ -47,7 +47,7 @@ const digestsMax = 256;
 /** Distinct texts in one summary that is made from headers. Chosen, not measured. */
 const textsMax = 1_024;
 /** Distinct texts in one summary that is kept from an answer, and in all such: some 20 MB. */
-const keptTextsMax = 16_384;
+export const keptCountsMax = 16_384;
 const allKeptTextsMax = 131_072;
 
 export class DaySummaries {
@@ -87,11 +87,13 @@ export class DaySummaries {
   }
 
   /** Keeps the counts of all rows of some chunks, by the texts of an attribute; "" stands for rows that lack it, too. */
-  keep(day: UncountedDay, counts: ReadonlyMap<string, number>): void {
+  keep(day: UncountedDay, counts: ReadonlyMap<string, number> | "too many"): void {
     const digest = this.#digestOf(day);
     if (digest === undefined) return;
-    digest.isTooLarge = counts.size > keptTextsMax;
-    if (digest.isTooLarge) return;
+    if (counts === "too many" || counts.size > keptCountsMax) {
+      digest.isTooLarge = true;
+      return;
+    }
     const scanned = emptyScanStatistics();
     for (const { entry } of day.refs) countUnreadChunk(scanned, entry);
     digest.found = { counts, scanned };

@@ -171,7 +171,7 @@ export class ScanExecutor {
   }
 
   /** Keeps the counts of a day; see `DaySummaries.keep`. */
-  keepCounts(day: UncountedDay, counts: ReadonlyMap<string, number>): void {
+  keepCounts(day: UncountedDay, counts: ReadonlyMap<string, number> | "too many"): void {
     this.#summaries.keep(day, counts);
   }
 
