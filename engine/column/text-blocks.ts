@@ -114,7 +114,8 @@ class TextBlocks {
     this.#start = start;
     this.#heap = heap;
     this.#shows = new Uint8Array(blocks.ranges.length);
-    this.#missing = this.#shows.length;
+    // The first block has no texts.
+    this.#missing = this.#shows.length - 1;
   }
 
   /** All texts; those of the rows [from, to) are in memory until texts of another block are asked for. */

@@ -7,7 +7,7 @@ import type { PatternAutomaton } from "../regexp/pattern-automaton.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { TextVector } from "../vector/text.ts";
-import type { Checkpoint } from "./block-filter.ts";
+import { type Checkpoint, checkEveryBytes } from "./block-filter.ts";
 
 /**
  * Texts of the first call; each further one reads four times as many, up to the last number. The automaton grows as texts
@@ -56,15 +56,21 @@ export class AutomatonReader {
         const table = placeTable(automaton.table, memory);
         const states = memory.uint32(to - from);
         kernels.readTexts(text, ofCall, table, automaton.toTableState(start), states);
-        let [tableState, state] = [-1, start];
+        let [tableState, state, uncheckedBytes] = [-1, start, 0];
         for (let i = 0; i < states.length; i++) {
           if (states[i] === 0) continue;
           if (states[i] !== tableState) state = automaton.fromTableState(states[i]!);
           tableState = states[i]!;
           if (automaton.isFinal(state) && !automaton.isDecided(state)) {
             const row = ofCall === null ? i : ofCall[i]!;
-            state = automaton.afterText(start, bytes, text.offsets[row]!, text.offsets[row + 1]!);
+            const [begin, end] = [text.offsets[row]!, text.offsets[row + 1]!];
+            state = automaton.afterText(start, bytes, begin, end);
             tableState = -1;
+            uncheckedBytes += end - begin;
+            if (uncheckedBytes > checkEveryBytes) {
+              checkpoint();
+              uncheckedBytes = 0;
+            }
           }
           onState(from + i, state);
         }
@@ -93,7 +99,10 @@ export class AutomatonReader {
         for (let done = 0; done < count; )
           done += this.#readBehind(text, prefix, places.subarray(done, count), found, decide);
         if (count < placesMax) return;
-        from = places[count - 1]! + 1;
+        // The row of the last place is decided as a whole, so that it is not read again from each further place.
+        const row = findLastAtMost(text.offsets, places[count - 1]!);
+        if (decide(row)) setBit(found, row);
+        from = text.offsets[row + 1]!;
       }
     });
   }
@@ -123,8 +132,8 @@ export class AutomatonReader {
         if (decide(row)) setBit(found, row);
         const end = text.offsets[row + 1]!;
         while (done < places.length && places[done]! < end) done++;
-        const isStale = automaton.table !== original;
-        if (isStale && undecided * entriesPerUndecidedText >= original.next.length) return done;
+        const isWorthCopying = undecided * entriesPerUndecidedText >= original.next.length;
+        if (isWorthCopying && automaton.table !== original) return done;
       }
     });
   }

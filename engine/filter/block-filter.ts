@@ -26,6 +26,9 @@ export type BlockFilter = (block: RowBlock) => void;
 /** Checks the deadline and the cancel flag; throws Failure "deadline" or "cancelled". */
 export type Checkpoint = () => void;
 
+/** Bytes of texts that are read one by one between two checkpoints. */
+export const checkEveryBytes = 256 * 1024;
+
 /** What a filter is compiled for: one chunk in one query. */
 export interface FilterScope {
   view: ChunkView;

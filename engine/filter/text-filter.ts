@@ -5,7 +5,7 @@ import { makeNeedle } from "../kernels/needle.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
-import type { BlockFilter, Checkpoint, FilterScope } from "./block-filter.ts";
+import { type BlockFilter, type Checkpoint, checkEveryBytes, type FilterScope } from "./block-filter.ts";
 import type { LeafFilter } from "./predicate.ts";
 import { TextMatcher } from "./text-matcher.ts";
 import { cutRanges, findTextRanges } from "./text-ranges.ts";
@@ -52,9 +52,6 @@ function compileContainsFilter(
     kernels.and(selection, found);
   };
 }
-
-/** Bytes read between two checkpoints. */
-const checkEveryBytes = 256 * 1024;
 
 /** Clears the bits of selected rows that fail; `passes` takes a row and the texts, of which that of the row is in memory. */
 function filterTexts(

@@ -10,7 +10,13 @@ import type { RowRange } from "../template/plain-text-filter.ts";
 import { setBit } from "../vector/bitmap.ts";
 import { toBuffer } from "../vector/text.ts";
 import { AutomatonReader } from "./automaton-reader.ts";
-import { type BlockFilter, type FilterScope, fewRowsDivisor, type RowBlock } from "./block-filter.ts";
+import {
+  type BlockFilter,
+  checkEveryBytes,
+  type FilterScope,
+  fewRowsDivisor,
+  type RowBlock,
+} from "./block-filter.ts";
 import type { PatternFilter } from "./predicate.ts";
 import { filterRows } from "./row-filter.ts";
 import { cutRanges, findTextRanges } from "./text-ranges.ts";
@@ -32,6 +38,8 @@ export class TextMatcher {
   readonly #test: (text: Uint8Array) => boolean;
   readonly #emptyPasses: boolean;
   readonly #matchEach: BlockFilter;
+  /** Bytes that were read one row at a time since the last checkpoint. */
+  #uncheckedBytes = 0;
 
   constructor(filter: PatternFilter, column: PlainTextColumn, scope: FilterScope) {
     const pattern = compilePattern(filter.pattern, filter);
@@ -103,6 +111,11 @@ export class TextMatcher {
     if (!isValid(this.#column.valid, row)) return this.#emptyPasses;
     const { offsets, bytes } = textOfRows(this.#column, row, row + 1);
     const [from, to] = [offsets[row]!, offsets[row + 1]!];
+    this.#uncheckedBytes += to - from;
+    if (this.#uncheckedBytes > checkEveryBytes) {
+      this.#scope.checkpoint();
+      this.#uncheckedBytes = 0;
+    }
     const result = this.#resultOf(bytes, from, to);
     return result === "some" ? this.#test(bytes.subarray(from, to)) : result === "all";
   }

@@ -153,7 +153,7 @@ const windowBytes = 8 * 1024 * 1024;
 /** What of it most blocks of texts take. */
 const preparedWindowBytes = 4 * 1024 * 1024;
 const windowAtMax = 64 * 1024 * 1024;
-const windowCacheBytesMin = 128 * 1024 * 1024;
+const windowCacheBytesMin = 512 * 1024 * 1024;
 
 export interface ColumnCacheOptions {
   /** Budget, at most 4 GiB. */

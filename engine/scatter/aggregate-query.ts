@@ -42,11 +42,14 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
     return { kind: "aggregate", chunks, ...asked, shared, control };
   };
   const answers = await scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
-    askAndKeepCounts(context, residual, metadata?.uncounted ?? []),
+    askAndKeepCounts(context, residual, control.isWarmUp ? [] : (metadata?.uncounted ?? [])),
   );
   const scanned = sumScanStatistics(answers);
   return { ...(await mergeAnswers(query, answers, control)), scanned };
 }
+
+/** Bytes of the labels of one day that a thread may answer with, for their counts to be kept. */
+const keptLabelBytesMax = 256 * 1024;
 
 /**
  * Asks the scan threads about the residual chunks, about those of each uncounted day by themselves, and has the query
@@ -68,7 +71,9 @@ async function askAndKeepCounts(
     const ofDay = answers.slice(first, first + length);
     first += length;
     if (ofDay.some(({ damaged }) => damaged.length > 0)) continue;
-    const isTooLarge = ofDay.some(({ groups }) => groups > keptCountsMax);
+    const isTooLarge = ofDay.some(
+      ({ groups, labels }) => groups > keptCountsMax || labels.bytes.byteLength > keptLabelBytesMax,
+    );
     queryThread.keepCounts(uncounted[i]!, isTooLarge ? "too many" : addCounts(ofDay));
     await letOthersRun(control);
   }
