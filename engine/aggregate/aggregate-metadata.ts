@@ -20,8 +20,8 @@ const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"
 
 /**
  * Counts the rows of days by one field from day summaries. The query must have no filter, and a day's rows must fall
- * into one bucket. Days whose summary would answer if their counts were kept are added to `uncounted` and left out of the
- * residual chunks.
+ * into one bucket. Days whose counts are worth keeping once the scan threads have found them are added to `uncounted`, and
+ * their chunks left out of the residual ones.
  */
 export function fromDaySummaries(
   state: AggregationState,
@@ -37,7 +37,7 @@ export function fromDaySummaries(
   };
 }
 
-/** Days that one query has counted one by one: the threads keep the groups of each of them at the same time. */
+/** Greatest number of days that the scan threads answer separately: a thread holds the groups of all of them at a time. */
 const uncountedDaysMax = 8;
 
 /** Adds day after day; returns the chunks of those that `add` leaves out, and those that are not sealed. */
@@ -77,7 +77,9 @@ async function addDay(
   const found = await summaryUnlessDamaged(summaries, field, refs, openInTurn);
   if (found === undefined) {
     const isWorthCounting =
-      field !== undefined && uncounted.length < uncountedDaysMax && summaries.lacks({ field, refs });
+      field !== undefined &&
+      uncounted.length < uncountedDaysMax &&
+      summaries.isWorthCounting({ field, refs });
     if (isWorthCounting) uncounted.push({ field, refs });
     return isWorthCounting;
   }

@@ -46,12 +46,15 @@ export interface PlainTextColumn {
   rows: number;
   /** Reading it may decompress all texts. */
   readonly text: TextVector;
-  /** The same, where only the texts of the rows [from, to) are sure to be in memory; absent where all are. */
+  /**
+   * The same, of which only the texts of the rows [from, to) are in memory, until `textOf` of any column of the thread is
+   * called for other rows. Absent where all texts are in memory.
+   */
   textOf?: (from: number, to: number) => TextVector;
   valid: Bitmap | null;
 }
 
-/** Returns the texts of a column, after those of the rows [from, to) were decompressed if they had to be. */
+/** Returns the texts of a column, with those of the rows [from, to) in memory for as long as `textOf` says. */
 export function textOfRows(column: PlainTextColumn, from: number, to: number): TextVector {
   return column.textOf?.(from, to) ?? column.text;
 }

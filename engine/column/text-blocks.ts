@@ -77,7 +77,7 @@ export function openTextBlocks(blocks: ValueBlocks, heap: Heap): Column {
   };
 }
 
-/** The blocks [first, end) of a column, which are in the window. */
+/** The blocks [first, end) of a column, and the texts with which they can be read in the window. */
 interface WindowContent {
   texts: TextBlocks;
   first: number;
@@ -85,15 +85,15 @@ interface WindowContent {
   vector: TextVector;
 }
 
-/** What the window has that was filled last. */
+/** The blocks that were last decompressed into a window. */
 let windowContent: WindowContent | undefined;
 
 /**
- * How often a block is decompressed into the window before it is kept. Blocks differ, since memory that is new takes longer
- * than decompressing: a search that keeps a third of the blocks takes half as long as one that keeps all.
+ * How often a block is decompressed into the window before it goes to the column's memory. Writing new memory takes longer
+ * than decompressing, so the number differs: of the searches that follow, each moves a third of the blocks.
  */
-const showsBeforeKept = (block: number): number => 1 + (block % 3);
-/** In place of the number of its shows, where a block is in the column's memory. */
+const windowReadsOf = (block: number): number => 1 + (block % 3);
+/** In place of the number of reads, where a block is in the column's memory. */
 const kept = 255;
 
 /** Texts of which blocks are decompressed when they are needed. */
@@ -104,7 +104,7 @@ class TextBlocks {
   readonly #start: number;
   readonly #heap: Heap;
   /** How often each block was decompressed into the window, or `kept`. */
-  readonly #shows: Uint8Array;
+  readonly #windowReads: Uint8Array;
   /** Blocks that are not in the column's memory. */
   #missing: number;
 
@@ -113,27 +113,27 @@ class TextBlocks {
     this.#blocks = blocks;
     this.#start = start;
     this.#heap = heap;
-    this.#shows = new Uint8Array(blocks.ranges.length);
+    this.#windowReads = new Uint8Array(blocks.ranges.length);
     // The first block has no texts.
-    this.#missing = this.#shows.length - 1;
+    this.#missing = this.#windowReads.length - 1;
   }
 
   /** All texts; those of the rows [from, to) are in memory until texts of another block are asked for. */
   of(from: number, to: number): TextVector {
     if (this.#missing === 0) return this.#text;
     const { first, end } = this.#blocksOf(this.#text.offsets[from]!, this.#text.offsets[to]!);
-    const shows = this.#shows.subarray(first, end);
-    if (shows.every((count) => count === kept)) return this.#text;
+    const reads = this.#windowReads.subarray(first, end);
+    if (reads.every((count) => count === kept)) return this.#text;
     const shown = windowContent?.texts === this ? windowContent : undefined;
     if (shown !== undefined && shown.first <= first && end <= shown.end) return shown.vector;
-    const isShownAgain = shows.every((count, i) => count < showsBeforeKept(first + i));
-    const vector = isShownAgain ? this.#show(first, end) : undefined;
+    const areForWindow = reads.every((count, i) => count < windowReadsOf(first + i));
+    const vector = areForWindow ? this.#show(first, end) : undefined;
     if (vector !== undefined) return vector;
     for (let block = first; block < end; block++) this.#keep(block);
     return this.#text;
   }
 
-  /** The blocks that have the bytes [from, to) of the texts; none where there are no bytes. */
+  /** The blocks that have the bytes [from, to) of the texts. */
   #blocksOf(from: number, to: number): { first: number; end: number } {
     const { ranges } = this.#blocks;
     let first = 0;
@@ -155,18 +155,18 @@ class TextBlocks {
     if (bytes === undefined) return undefined;
     windowContent = undefined;
     this.#blocks.readInto(bytes.subarray(begin), this.#start + begin);
-    for (let block = first; block < end; block++) this.#shows[block]!++;
+    for (let block = first; block < end; block++) this.#windowReads[block]!++;
     const vector = { offsets: this.#text.offsets, bytes };
     windowContent = { texts: this, first, end, vector };
     return vector;
   }
 
   #keep(block: number): void {
-    if (this.#shows[block] === kept) return;
+    if (this.#windowReads[block] === kept) return;
     const begin = this.#beginOf(block);
     const end = this.#blocks.ranges[block]!.to - this.#start;
     this.#blocks.readInto(this.#text.bytes.subarray(begin, end), this.#start + begin);
-    this.#shows[block] = kept;
+    this.#windowReads[block] = kept;
     this.#missing--;
   }
 }

@@ -1,4 +1,4 @@
-/** Reads the texts of a column with the automaton of a pattern by kernels, many texts a call. */
+/** Runs the automaton of a pattern over the texts of a column by kernels, which read many texts a call. */
 
 import type { AutomatonTable } from "../kernels/automaton.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
@@ -6,17 +6,20 @@ import type { Needle } from "../kernels/needle.ts";
 import type { PatternAutomaton } from "../regexp/pattern-automaton.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
-import type { TextVector } from "../vector/text.ts";
-import { type Checkpoint, checkEveryBytes } from "./block-filter.ts";
+import { cutTexts, type TextVector, textCount } from "../vector/text.ts";
+import { type Checkpoint, checkpointByBytes } from "./block-filter.ts";
 
 /**
  * Texts of the first call; each further one reads four times as many, up to the last number. The automaton grows as texts
  * are read, so the first calls find most of its transitions.
  */
 const [firstTexts, textsMax] = [32, 16_384];
-/** Places of a prefix that are found, and read behind, at a time. */
+/** Greatest number of occurrences of a prefix that one call finds. */
 const placesMax = 4_096;
-/** A table with more entries than this is copied for the kernels only after several texts that it could not decide. */
+/**
+ * The table is copied for the kernels again once they have left one text undecided for so many of its entries: a copy takes
+ * longer than reading a text.
+ */
 const entriesPerUndecidedText = 512;
 
 export class AutomatonReader {
@@ -29,12 +32,12 @@ export class AutomatonReader {
   }
 
   /**
-   * Reads the texts of `rows`, or all where it is undefined, from the state `start`. Calls `onState` with the index of each
-   * text and the automaton's state after it, but not where no further text leads to a match. `checkpoint` is called from
-   * time to time.
+   * Reads the texts of `rows` (of all rows where it is undefined), each from the state `start`. Calls `onState` with the index
+   * of the text and the automaton's state after it, except for texts after which nothing can match. `checkpoint` is called
+   * from time to time.
    */
   readStates(
-    { offsets, bytes }: TextVector,
+    text: TextVector,
     rows: Uint32Array | undefined,
     start: number,
     checkpoint: Checkpoint,
@@ -42,35 +45,29 @@ export class AutomatonReader {
   ): void {
     const automaton = this.#automaton;
     const { scratch, kernels } = this.#heap;
-    const count = rows?.length ?? offsets.length - 1;
-    for (
-      let from = 0, texts = firstTexts;
-      from < count;
-      from += texts, texts = Math.min(texts * 4, textsMax)
-    ) {
+    const count = rows?.length ?? textCount(text);
+    const countBytes = checkpointByBytes(checkpoint);
+    let textsOfCall = firstTexts;
+    for (let from = 0, to = 0; from < count; from = to, textsOfCall = Math.min(textsOfCall * 4, textsMax)) {
       checkpoint();
-      const to = Math.min(count, from + texts);
+      to = Math.min(count, from + textsOfCall);
       const ofCall = rows?.subarray(from, to) ?? null;
-      const text = { offsets: ofCall === null ? offsets.subarray(from, to + 1) : offsets, bytes };
+      const texts = ofCall === null ? cutTexts(text, from, to) : text;
       scratch.withScratch((memory) => {
         const table = placeTable(automaton.table, memory);
         const states = memory.uint32(to - from);
-        kernels.readTexts(text, ofCall, table, automaton.toTableState(start), states);
-        let [tableState, state, uncheckedBytes] = [-1, start, 0];
+        kernels.readTexts(texts, ofCall, table, automaton.toTableState(start), states);
+        let [tableState, state] = [-1, start];
         for (let i = 0; i < states.length; i++) {
           if (states[i] === 0) continue;
           if (states[i] !== tableState) state = automaton.fromTableState(states[i]!);
           tableState = states[i]!;
           if (automaton.isFinal(state) && !automaton.isDecided(state)) {
             const row = ofCall === null ? i : ofCall[i]!;
-            const [begin, end] = [text.offsets[row]!, text.offsets[row + 1]!];
-            state = automaton.afterText(start, bytes, begin, end);
+            const [begin, end] = [texts.offsets[row]!, texts.offsets[row + 1]!];
+            state = automaton.afterText(start, texts.bytes, begin, end);
             tableState = -1;
-            uncheckedBytes += end - begin;
-            if (uncheckedBytes > checkEveryBytes) {
-              checkpoint();
-              uncheckedBytes = 0;
-            }
+            countBytes(end - begin);
           }
           onState(from + i, state);
         }
@@ -79,8 +76,8 @@ export class AutomatonReader {
   }
 
   /**
-   * Sets the bits of the rows that match a pattern with a literal prefix (`literalPrefixOf`). Each is read from the
-   * occurrences of the prefix on. `decide` is called with the rows that the kernel leaves undecided.
+   * Sets the bits of the rows that match. `prefix` is the pattern's literal prefix (`literalPrefixOf`): a row is read only
+   * after its occurrences of the prefix. `decide` matches one row, where the kernels cannot.
    */
   findRows(
     text: TextVector,
@@ -97,7 +94,7 @@ export class AutomatonReader {
         checkpoint();
         const count = kernels.findHits(text.bytes, from, end, prefix, places);
         for (let done = 0; done < count; )
-          done += this.#readBehind(text, prefix, places.subarray(done, count), found, decide);
+          done += this.#matchAfterPrefix(text, prefix, places.subarray(done, count), found, decide);
         if (count < placesMax) return;
         // The row of the last place is decided as a whole, so that it is not read again from each further place.
         const row = findLastAtMost(text.offsets, places[count - 1]!);
@@ -107,8 +104,11 @@ export class AutomatonReader {
     });
   }
 
-  /** Reads on behind places of a prefix, until all are read or the table is worth a copy. Returns how many were read. */
-  #readBehind(
+  /**
+   * Reads after each occurrence of the prefix, until all are done or the table is worth a new copy. Returns how many
+   * occurrences are done.
+   */
+  #matchAfterPrefix(
     text: TextVector,
     prefix: Needle,
     places: Uint32Array,
@@ -117,16 +117,19 @@ export class AutomatonReader {
   ): number {
     const automaton = this.#automaton;
     const { scratch, kernels } = this.#heap;
-    const begun = automaton.afterText(automaton.start, prefix.bytes, 0, prefix.bytes.length);
+    const stateAfter = automaton.afterText(automaton.start, prefix.bytes, 0, prefix.bytes.length);
     return scratch.withScratch((memory) => {
       const original = automaton.table;
       const table = placeTable(original, memory);
-      const [start, afterPrefix] = [automaton.toTableState(automaton.start), automaton.toTableState(begun)];
+      const occurrence = {
+        byteLength: prefix.bytes.length,
+        stateBefore: automaton.toTableState(automaton.start),
+        stateAfter: automaton.toTableState(stateAfter),
+      };
       let done = 0;
       for (let undecided = 1; ; undecided++) {
-        const rest = places.subarray(done);
-        const behind = { byteLength: prefix.bytes.length, places: rest, start, begun: afterPrefix };
-        done += kernels.readBehind(text, behind, table, found);
+        const rest = { ...occurrence, places: places.subarray(done) };
+        done += kernels.matchAfterPrefix(text, rest, table, found);
         if (done === places.length) return done;
         const row = findLastAtMost(text.offsets, places[done]!);
         if (decide(row)) setBit(found, row);

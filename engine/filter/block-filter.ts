@@ -27,7 +27,18 @@ export type BlockFilter = (block: RowBlock) => void;
 export type Checkpoint = () => void;
 
 /** Bytes of texts that are read one by one between two checkpoints. */
-export const checkEveryBytes = 256 * 1024;
+const checkEveryBytes = 256 * 1024;
+
+/** Returns a function that is told how many bytes were read, and reaches the checkpoint from time to time. */
+export function checkpointByBytes(checkpoint: Checkpoint): (bytes: number) => void {
+  let uncheckedBytes = 0;
+  return (bytes) => {
+    uncheckedBytes += bytes;
+    if (uncheckedBytes <= checkEveryBytes) return;
+    checkpoint();
+    uncheckedBytes = 0;
+  };
+}
 
 /** What a filter is compiled for: one chunk in one query. */
 export interface FilterScope {

@@ -4,7 +4,7 @@ import type { ColumnHeap } from "../kernels/heap.ts";
 import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automaton.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { groupOf, type VariableGroup } from "../template/variable-columns.ts";
-import type { TextVector } from "../vector/text.ts";
+import { cutTexts, type TextVector } from "../vector/text.ts";
 import { AutomatonReader } from "./automaton-reader.ts";
 
 /** The next step of matching a template's messages: reading the value of a slot, or a result. */
@@ -90,8 +90,7 @@ export class RowMatcher {
   #textsOf(slot: number, rows: number): TextVector {
     const group = this.#groupOf(slot);
     const base = this.#messages.findText(group, slot, 0);
-    const { offsets, bytes } = group.text;
-    return { offsets: offsets.subarray(base, base + rows + 1), bytes };
+    return cutTexts(group.text, base, base + rows);
   }
 
   #firstStep(template: number): Step {

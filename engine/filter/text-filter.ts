@@ -2,13 +2,19 @@
 
 import { type PlainTextColumn, textOfRows } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
-import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
-import { type TextVector, textAt } from "../vector/text.ts";
-import { type BlockFilter, type Checkpoint, checkEveryBytes, type FilterScope } from "./block-filter.ts";
+import { textAt } from "../vector/text.ts";
+import {
+  type BlockFilter,
+  type Checkpoint,
+  checkpointByBytes,
+  type FilterScope,
+  keepFoundRows,
+} from "./block-filter.ts";
 import type { LeafFilter } from "./predicate.ts";
+import { filterRows } from "./row-filter.ts";
 import { TextMatcher } from "./text-matcher.ts";
-import { cutRanges, findTextRanges } from "./text-ranges.ts";
+import { findTextRanges, searchRanges } from "./text-ranges.ts";
 
 /** A block filter that works on the column's bytes; undefined where a value test is as good. */
 export function compileTextFilter(
@@ -34,43 +40,25 @@ function compileContainsFilter(
   // A lone surrogate has no UTF-8, so no stored text contains it.
   if (!text.isWellFormed()) return (block) => void block.selection.fill(0);
   const wanted = ignoreCase ? foldCase(text) : text;
-  if (ignoreCase && !isAscii(wanted)) {
-    return filterTexts(column, checkpoint, (row, text) => foldCase(textAt(text, row)).includes(wanted));
-  }
+  if (ignoreCase && !isAscii(wanted)) return compileFoldedFilter(wanted, column, checkpoint);
   const wantedBytes = Buffer.from(wanted, "utf8");
   const needle = makeNeedle(wantedBytes, ignoreCase);
-  const { kernels, scratch } = view.heap;
+  const { heap } = view;
   const ranges = findTextRanges(wantedBytes, field, view);
-  return ({ from, rows, selection }) => {
+  return keepFoundRows(heap, (from, rows, found) => {
     checkpoint();
-    const found = scratch.uint8(selection.length);
-    for (const { from: begin, to: end } of cutRanges(ranges, { from, rows })) {
-      const { offsets, bytes } = textOfRows(column, begin, end);
-      const texts = { offsets: offsets.subarray(begin, end + 1), bytes };
-      kernels.rowsHolding(texts, needle, found.subarray((begin - from) >> 3, (end - from + 7) >> 3));
-    }
-    kernels.and(selection, found);
-  };
+    searchRanges(column, ranges, { from, rows }, found, (texts, ofTexts) => {
+      heap.kernels.rowsHolding(texts, needle, ofTexts);
+    });
+  });
 }
 
-/** Clears the bits of selected rows that fail; `passes` takes a row and the texts, of which that of the row is in memory. */
-function filterTexts(
-  column: PlainTextColumn,
-  checkpoint: Checkpoint,
-  passes: (row: number, text: TextVector) => boolean,
-): BlockFilter {
-  return ({ from, rows, selection }) => {
-    let uncheckedBytes = 0;
-    for (let i = 0; i < rows; i++) {
-      if (!hasBit(selection, i)) continue;
-      const row = from + i;
-      const text = textOfRows(column, row, row + 1);
-      uncheckedBytes += text.offsets[row + 1]! - text.offsets[row]!;
-      if (uncheckedBytes > checkEveryBytes) {
-        checkpoint();
-        uncheckedBytes = 0;
-      }
-      if (!passes(row, text)) clearBit(selection, i);
-    }
-  };
+/** Searches for a text in any case row by row: the kernel folds the case of ASCII letters only. */
+function compileFoldedFilter(wanted: string, column: PlainTextColumn, checkpoint: Checkpoint): BlockFilter {
+  const countBytes = checkpointByBytes(checkpoint);
+  return filterRows((row) => {
+    const texts = textOfRows(column, row, row + 1);
+    countBytes(texts.offsets[row + 1]! - texts.offsets[row]!);
+    return foldCase(textAt(texts, row)).includes(wanted);
+  });
 }

@@ -2,120 +2,122 @@
 
 import { isValid, type PlainTextColumn, textOfRows } from "../column/column.ts";
 import { makeNeedle } from "../kernels/needle.ts";
-import type { Field, Filter } from "../plan/filter.ts";
+import type { Filter } from "../plan/filter.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { type AutomatonResult, buildAutomaton, type PatternAutomaton } from "../regexp/pattern-automaton.ts";
 import { literalPrefixOf } from "../regexp/required-texts.ts";
 import type { RowRange } from "../template/plain-text-filter.ts";
 import { setBit } from "../vector/bitmap.ts";
-import { toBuffer } from "../vector/text.ts";
+import { cutTexts, toBuffer } from "../vector/text.ts";
 import { AutomatonReader } from "./automaton-reader.ts";
 import {
   type BlockFilter,
-  checkEveryBytes,
+  checkpointByBytes,
   type FilterScope,
   fewRowsDivisor,
+  keepFoundRows,
   type RowBlock,
 } from "./block-filter.ts";
 import type { PatternFilter } from "./predicate.ts";
 import { filterRows } from "./row-filter.ts";
-import { cutRanges, findTextRanges } from "./text-ranges.ts";
+import { findTextRanges, searchRanges } from "./text-ranges.ts";
 
-/** A prefix of a pattern that is worth a search; and a text that is, where texts are read one by one. */
+/** A shorter prefix of a pattern is not searched for. */
 const prefixBytesMin = 2;
+/** Where texts are read one by one, a shorter text is read without a search for the prefix. */
 const searchedBytesMin = 128;
 
-/** A pattern over the texts of one column. */
+/** Matches a pattern with the texts of one column. */
 export class TextMatcher {
   readonly #column: PlainTextColumn;
   readonly #scope: FilterScope;
-  readonly #field: Field;
   readonly #automaton: PatternAutomaton | undefined;
-  /** With which all matches begin; empty where no search for it takes place. */
-  readonly #prefixBytes: Buffer;
-  /** The rows of the chunk that may contain the prefix; undefined before they are needed. */
-  #ranges: readonly RowRange[] | undefined;
+  /** The text with which every match begins; empty where it is unknown or too short for a search. */
+  readonly #prefix: Buffer;
   readonly #test: (text: Uint8Array) => boolean;
   readonly #emptyPasses: boolean;
+  readonly #countBytes: (bytes: number) => void;
   readonly #matchEach: BlockFilter;
-  /** Bytes that were read one row at a time since the last checkpoint. */
-  #uncheckedBytes = 0;
+  /** Matches many rows of a block; undefined where the pattern has no automaton. */
+  readonly #matchMany: BlockFilter | undefined;
 
   constructor(filter: PatternFilter, column: PlainTextColumn, scope: FilterScope) {
     const pattern = compilePattern(filter.pattern, filter);
     this.#column = column;
     this.#scope = scope;
-    this.#field = filter.field;
-    this.#automaton = buildAutomaton(filter.pattern, filter);
-    const prefix = Buffer.from(this.#automaton ? literalPrefixOf(filter.pattern, filter) : "", "utf8");
-    this.#prefixBytes = prefix.length < prefixBytesMin ? Buffer.alloc(0) : prefix;
+    const automaton = buildAutomaton(filter.pattern, filter);
+    this.#automaton = automaton;
+    const prefix = Buffer.from(automaton ? literalPrefixOf(filter.pattern, filter) : "", "utf8");
+    this.#prefix = prefix.length < prefixBytesMin ? Buffer.alloc(0) : prefix;
     this.#test = (text) => pattern.test(text);
     this.#emptyPasses = pattern.test("");
+    this.#countBytes = checkpointByBytes(scope.checkpoint);
     this.#matchEach = filterRows((row) => this.#matches(row), scope.checkpoint);
+    if (automaton !== undefined)
+      this.#matchMany =
+        this.#prefix.length > 0 ? this.#searchForPrefix(automaton, filter) : this.#readAll(automaton);
   }
 
-  /** Whether `match` searches for a text itself, as it is in the prefix of all matches. */
+  /**
+   * Whether every match contains this text because the literal prefix does: `match` searches for the prefix, so that no other
+   * search for the text is needed.
+   */
   searchesFor(text: Filter): boolean {
-    return text.kind === "contains" && !text.ignoreCase && this.#prefixBytes.includes(text.text);
+    return text.kind === "contains" && !text.ignoreCase && this.#prefix.includes(text.text);
   }
 
   /** The search for another text takes less than it saves where at most this share of the rows has that text. */
   get usefulShare(): number {
-    return this.#prefixBytes.length > 0 ? 1 / fewRowsDivisor : 3 / 4;
+    return this.#prefix.length > 0 ? 1 / fewRowsDivisor : 3 / 4;
   }
 
   /** Clears the bits of rows that fail. */
   match(block: RowBlock): void {
-    const { kernels, scratch } = this.#scope.view.heap;
-    const automaton = this.#automaton;
-    const selected = kernels.countBits(block.selection);
-    if (automaton === undefined || selected * fewRowsDivisor <= block.rows) {
-      this.#matchEach(block);
-      return;
-    }
-    const found = scratch.uint8(block.selection.length);
-    if (this.#prefixBytes.length > 0) this.#findBehindPrefix(block, automaton, found);
-    else this.#readSelected(block, selected, automaton, found);
-    kernels.and(block.selection, found);
+    const selected = this.#scope.view.heap.kernels.countBits(block.selection);
+    const areFew = selected * fewRowsDivisor <= block.rows;
+    const match = areFew ? this.#matchEach : (this.#matchMany ?? this.#matchEach);
+    match(block);
   }
 
-  #findBehindPrefix(block: RowBlock, automaton: PatternAutomaton, found: Uint8Array): void {
+  /** Searches all rows for the prefix, and reads each row from where the prefix occurs. */
+  #searchForPrefix(automaton: PatternAutomaton, { field }: PatternFilter): BlockFilter {
     const { view, checkpoint } = this.#scope;
     const reader = new AutomatonReader(automaton, view.heap);
-    const needle = makeNeedle(this.#prefixBytes, false);
-    this.#ranges ??= findTextRanges(this.#prefixBytes, this.#field, view);
-    for (const { from, to } of cutRanges(this.#ranges, block)) {
-      const { offsets, bytes } = textOfRows(this.#column, from, to);
-      const texts = { offsets: offsets.subarray(from, to + 1), bytes };
-      const ofRange = found.subarray((from - block.from) >> 3, (to - block.from + 7) >> 3);
-      reader.findRows(texts, needle, ofRange, checkpoint, (row) => this.#matches(from + row));
-    }
-  }
-
-  #readSelected(block: RowBlock, selected: number, automaton: PatternAutomaton, found: Uint8Array): void {
-    const { view, checkpoint } = this.#scope;
-    const rows = view.heap.scratch.uint32(selected);
-    view.heap.kernels.expand(block.selection, 0, rows);
-    const { offsets, bytes } = textOfRows(this.#column, block.from, block.from + block.rows);
-    const texts = { offsets: offsets.subarray(block.from, block.from + block.rows + 1), bytes };
-    const reader = new AutomatonReader(automaton, view.heap);
-    reader.readStates(texts, rows, automaton.start, checkpoint, (index, state) => {
-      const result = automaton.resultAt(state);
-      const row = rows[index]!;
-      if (result === "all" || (result === "some" && this.#matches(block.from + row))) setBit(found, row);
+    const needle = makeNeedle(this.#prefix, false);
+    let ranges: readonly RowRange[] | undefined;
+    return keepFoundRows(view.heap, (from, rows, found) => {
+      ranges ??= findTextRanges(this.#prefix, field, view);
+      searchRanges(this.#column, ranges, { from, rows }, found, (texts, ofTexts, firstRow) => {
+        reader.findRows(texts, needle, ofTexts, checkpoint, (row) => this.#matches(firstRow + row));
+      });
     });
   }
 
-  /** Whether one row matches: by the automaton, and by the pattern itself where that reaches its limits. */
+  /** Reads the selected rows from their beginning. */
+  #readAll(automaton: PatternAutomaton): BlockFilter {
+    const { view, checkpoint } = this.#scope;
+    const { kernels, scratch } = view.heap;
+    const reader = new AutomatonReader(automaton, view.heap);
+    return ({ from, rows, selection }) => {
+      const selected = scratch.uint32(kernels.countBits(selection));
+      kernels.expand(selection, 0, selected);
+      const found = scratch.uint8(selection.length);
+      const texts = cutTexts(textOfRows(this.#column, from, from + rows), from, from + rows);
+      reader.readStates(texts, selected, automaton.start, checkpoint, (index, state) => {
+        const result = automaton.resultAt(state);
+        const row = selected[index]!;
+        if (result === "all" || (result === "some" && this.#matches(from + row))) setBit(found, row);
+      });
+      kernels.and(selection, found);
+    };
+  }
+
+  /** Whether the pattern matches the text of a row. RE2 decides where the automaton has reached its limits. */
   #matches(row: number): boolean {
     if (!isValid(this.#column.valid, row)) return this.#emptyPasses;
     const { offsets, bytes } = textOfRows(this.#column, row, row + 1);
     const [from, to] = [offsets[row]!, offsets[row + 1]!];
-    this.#uncheckedBytes += to - from;
-    if (this.#uncheckedBytes > checkEveryBytes) {
-      this.#scope.checkpoint();
-      this.#uncheckedBytes = 0;
-    }
+    this.#countBytes(to - from);
     const result = this.#resultOf(bytes, from, to);
     return result === "some" ? this.#test(bytes.subarray(from, to)) : result === "all";
   }
@@ -123,8 +125,8 @@ export class TextMatcher {
   #resultOf(bytes: Uint8Array, from: number, to: number): AutomatonResult {
     const automaton = this.#automaton;
     if (automaton === undefined) return "some";
-    if (this.#prefixBytes.length > 0 && to - from >= searchedBytesMin)
-      return automaton.resultBehind(this.#prefixBytes, toBuffer(bytes), from, to);
+    if (this.#prefix.length > 0 && to - from >= searchedBytesMin)
+      return automaton.resultAfterPrefix(this.#prefix, toBuffer(bytes), from, to);
     return automaton.resultAt(automaton.afterText(automaton.start, bytes, from, to));
   }
 }

@@ -1,8 +1,11 @@
-/** The rows of a chunk that may contain a text, by its filter of plain texts. */
+/** Searches the rows of a chunk that may contain a text, as its filter of plain texts says. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import { type PlainTextColumn, textOfRows } from "../column/column.ts";
 import type { Field } from "../plan/filter.ts";
 import { ngramBlockRows, type RowRange, toFilteredText } from "../template/plain-text-filter.ts";
+import type { Bitmap } from "../vector/bitmap.ts";
+import { cutTexts, type TextVector } from "../vector/text.ts";
 import type { RowBlock } from "./block-filter.ts";
 
 /** Ranges of rows outside of which no text of the field contains `text`; all rows where no filter tells. */
@@ -12,21 +15,23 @@ export function findTextRanges(text: Uint8Array, field: Field, view: ChunkView):
 }
 
 /**
- * What of the ranges lies in a block, in pieces that end where blocks of long texts may end: of a column of which each text is
- * read once, one such block is in memory at a time.
+ * Calls `search` with the texts of a block that lie in the ranges, some thousand rows at a time, with the bits of these rows
+ * in `found` and the first of them. Long texts are decompressed in blocks, so the texts of one call are in few of them.
  */
-export function cutRanges(
+export function searchRanges(
+  column: PlainTextColumn,
   ranges: readonly RowRange[],
   { from, rows }: Pick<RowBlock, "from" | "rows">,
-): RowRange[] {
-  const pieces: RowRange[] = [];
+  found: Bitmap,
+  search: (texts: TextVector, found: Bitmap, firstRow: number) => void,
+): void {
   for (const range of ranges) {
     const end = Math.min(from + rows, range.to);
     for (let begin = Math.max(from, range.from); begin < end; ) {
       const to = Math.min(end, begin - (begin % ngramBlockRows) + ngramBlockRows);
-      pieces.push({ from: begin, to });
+      const texts = cutTexts(textOfRows(column, begin, to), begin, to);
+      search(texts, found.subarray((begin - from) >> 3, (to - from + 7) >> 3), begin);
       begin = to;
     }
   }
-  return pieces;
 }

@@ -4,8 +4,8 @@ import { setBit } from "../vector/bitmap.ts";
 import type { AnyBuffer, Bits, Text } from "./vectors.ts";
 
 /**
- * The transitions of an automaton. A state is the index of its first entry in `next`. States 0, `width` and 2 × `width`
- * are final, and all of their entries are themselves: no text is matched, each text is, and the table does not tell.
+ * The transitions of an automaton. A state is the index of its first entry in `next`. Three states are final, with only
+ * transitions to themselves: 0 (no match), `width` (match) and 2 × `width` (unknown: the table lacks a transition).
  */
 export interface AutomatonTable<B extends AnyBuffer = ArrayBufferLike> {
   /** Entries of each state: one for each symbol, one for the end of a text, and one for bytes that the table lacks. */
@@ -18,21 +18,21 @@ export interface AutomatonTable<B extends AnyBuffer = ArrayBufferLike> {
 /** The state that says nothing about a text. */
 const unknownState = ({ width }: AutomatonTable): number => width * 2;
 
-/** What a text ends with, from a state on: 0, `width` or 2 × `width`, as above. */
+/** The final state of a text that ends in a state. */
 const stateAtEnd = ({ next, width }: AutomatonTable, state: number): number => next[state + width - 2]!;
 
-/** Where texts are read on behind a prefix. */
-interface Prefix<B extends AnyBuffer> {
+/** Occurrences of the literal prefix of a pattern in texts. */
+interface PrefixOccurrences<B extends AnyBuffer> {
   byteLength: number;
-  /** Places in the bytes where it begins, ascending; all lie in rows of the text. */
+  /** Positions in the bytes where it begins, ascending; all lie in rows of the text. */
   places: Uint32Array<B>;
-  /** The state before it, at which reading ends, and the state after it. */
-  start: number;
-  begun: number;
+  /** The automaton's state before the prefix, at which no match has begun, and after it. */
+  stateBefore: number;
+  stateAfter: number;
 }
 
 export interface AutomatonKernels<B extends AnyBuffer> {
-  /** states[i] := the state after the text of rows[i], or of row i where `rows` is null, read from state `start`. */
+  /** states[i] := the state that the text of rows[i] (of row i where `rows` is null) leads to from state `start`. */
   readTexts(
     text: Text<B>,
     rows: Uint32Array<B> | null,
@@ -41,11 +41,16 @@ export interface AutomatonKernels<B extends AnyBuffer> {
     states: Uint32Array<B>,
   ): void;
   /**
-   * Sets the bits of the rows that are matched where they are read on behind a prefix, each time until the row ends or the
-   * state is final or `start`. A prefix that begins in one row and ends in another does not count.
-   * @returns the index of the first place behind which the table does not tell, else the number of places
+   * Reads the texts after each occurrence of a prefix, until the row ends or the state is final or `stateBefore`, and sets
+   * the bits of the rows that match. A prefix that begins in one row and ends in another does not count.
+   * @returns the index of the first occurrence after which the result is unknown, else the number of occurrences
    */
-  readBehind(text: Text<B>, prefix: Prefix<B>, table: AutomatonTable<B>, found: Bits<B>): number;
+  matchAfterPrefix(
+    text: Text<B>,
+    prefix: PrefixOccurrences<B>,
+    table: AutomatonTable<B>,
+    found: Bits<B>,
+  ): number;
 }
 
 export const plainAutomatonKernels: AutomatonKernels<AnyBuffer> = {
@@ -55,7 +60,7 @@ export const plainAutomatonKernels: AutomatonKernels<AnyBuffer> = {
       states[i] = readBytes(table, start, -1, bytes, offsets[row]!, offsets[row + 1]!).state;
     }
   },
-  readBehind({ offsets, bytes }, { byteLength, places, start, begun }, table, found) {
+  matchAfterPrefix({ offsets, bytes }, { byteLength, places, stateBefore, stateAfter }, table, found) {
     let readTo = 0;
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!;
@@ -63,9 +68,9 @@ export const plainAutomatonKernels: AutomatonKernels<AnyBuffer> = {
       const row = findLastAtMost(offsets, place);
       const end = offsets[row + 1]!;
       if (place + byteLength > end) continue;
-      const { state, at } = readBytes(table, begun, start, bytes, place + byteLength, end);
+      const { state, at } = readBytes(table, stateAfter, stateBefore, bytes, place + byteLength, end);
       readTo = at;
-      if (state === start) continue;
+      if (state === stateBefore) continue;
       const result = stateAtEnd(table, state);
       if (result === unknownState(table)) return i;
       if (result === table.width) setBit(found, row);

@@ -18,8 +18,9 @@ export interface Heap {
   /** Returns the same bytes on this heap. */
   place(bytes: Uint8Array): Uint8Array;
   /**
-   * A view whose bytes [from, from + byteLength) are memory for what is read once. The next call gives the same memory away
-   * again. The bytes before `from` must not be used. Undefined where there is no such memory, or too little.
+   * Memory for bytes that are read once. All columns of the heap share it, so that the next call overwrites what is in it. It
+   * is [from, from + byteLength) of the view that is returned; the bytes before must not be used. Undefined where the heap
+   * has no such memory, or too little.
    */
   window(from: number, byteLength: number): Uint8Array | undefined;
   /** Calls `use` with memory on this heap that is freed when it returns. */

@@ -14,7 +14,7 @@ export interface AutomatonExports {
     start: number,
     states: number,
   ): void;
-  readBehind(
+  matchAfterPrefix(
     bytes: number,
     offsets: number,
     rows: number,
@@ -24,8 +24,8 @@ export interface AutomatonExports {
     symbols: number,
     next: number,
     width: number,
-    start: number,
-    begun: number,
+    stateBefore: number,
+    stateAfter: number,
     found: number,
   ): number;
 }
@@ -45,8 +45,8 @@ export function makeAutomatonKernels(exports: AutomatonExports): AutomatonKernel
         states.byteOffset,
       );
     },
-    readBehind({ offsets, bytes }, { byteLength, places, start, begun }, table, found) {
-      return exports.readBehind(
+    matchAfterPrefix({ offsets, bytes }, { byteLength, places, stateBefore, stateAfter }, table, found) {
+      return exports.matchAfterPrefix(
         bytes.byteOffset,
         offsets.byteOffset,
         offsets.length - 1,
@@ -56,8 +56,8 @@ export function makeAutomatonKernels(exports: AutomatonExports): AutomatonKernel
         table.symbols.byteOffset,
         table.next.byteOffset,
         table.width,
-        start,
-        begun,
+        stateBefore,
+        stateAfter,
         found.byteOffset,
       );
     },

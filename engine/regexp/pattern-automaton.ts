@@ -75,7 +75,7 @@ export class PatternAutomaton {
    * The result for the text bytes[from, to), where `prefix` is the pattern's literal prefix (`literalPrefixOf`). It is read
    * from each occurrence of the prefix until the automaton is at its start again.
    */
-  resultBehind(prefix: Uint8Array, bytes: Buffer, from: number, to: number): AutomatonResult {
+  resultAfterPrefix(prefix: Uint8Array, bytes: Buffer, from: number, to: number): AutomatonResult {
     const text = bytes.subarray(from, to);
     for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, this.#readTo)) {
       const begun = this.afterText(this.start, text, at, at + prefix.length);

@@ -148,11 +148,13 @@ const recentUseMs = 60_000;
 /** After `hasRoom` found no room, it answers false for so long without looking again. */
 const fullBackoffMs = 1_000;
 
-/** Memory for bytes that are read once, and where it begins, at most. A smaller cache has no such window. */
+/** Size of the window; see `Heap.window`. */
 const windowBytes = 8 * 1024 * 1024;
-/** What of it most blocks of texts take. */
+/** A block of texts rarely takes more of the window. */
 const preparedWindowBytes = 4 * 1024 * 1024;
-const windowAtMax = 64 * 1024 * 1024;
+/** Room before the window: it can hold bytes that lie so far from the beginning of their column. */
+const windowAt = 64 * 1024 * 1024;
+/** A smaller cache has no window, which would divide its memory. */
 const windowCacheBytesMin = 512 * 1024 * 1024;
 
 export interface ColumnCacheOptions {
@@ -183,12 +185,12 @@ export class ColumnCache {
   }
 
   /**
-   * The window lies behind room for columns: a view of it begins so many bytes before it as there are before the bytes of a
-   * column that it shows.
+   * A view of the window begins as many bytes before it as there are in a column before the bytes that the window holds.
+   * So the window lies behind room for columns.
    */
   #makeWindow(bytesMax: number): ArenaBlock | undefined {
     if (bytesMax < windowCacheBytesMin) return undefined;
-    const before = this.#arena.allocate(Math.min(windowAtMax, bytesMax / 4));
+    const before = this.#arena.allocate(windowAt);
     const window = this.#arena.allocate(windowBytes);
     if (before !== undefined) this.#arena.free(before);
     return window;
@@ -289,7 +291,7 @@ export class ColumnCache {
   }
 }
 
-/** Writes to each page what it holds. */
+/** Writes to each page what is in it, so that the system gives the memory. */
 function writePages(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at += pageBytes) bytes[at]! |= 0;
 }

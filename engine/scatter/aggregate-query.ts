@@ -11,7 +11,7 @@ import { Failure } from "../failure.ts";
 import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { keptCountsMax, type UncountedDay } from "../summary/day-summaries.ts";
+import { keptCountsMax, keptLabelBytesMax, type UncountedDay } from "../summary/day-summaries.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
 import type { RowTask } from "../worker/scan-executor.ts";
 import {
@@ -48,13 +48,10 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
   return { ...(await mergeAnswers(query, answers, control)), scanned };
 }
 
-/** Bytes of the labels of one day that a thread may answer with, for their counts to be kept. */
-const keptLabelBytesMax = 256 * 1024;
-
 /**
- * Asks the scan threads about the residual chunks, about those of each uncounted day by themselves, and has the query
- * thread keep the counts of these days. The query counts rows by one attribute, without a filter, in buckets that are not
- * narrower than these days.
+ * Asks the scan threads about the residual chunks, separately for each uncounted day, and has the query thread keep the counts
+ * of these days. Where there are such days, the query counts all rows by one attribute, and all rows of a day lie in one
+ * bucket.
  */
 async function askAndKeepCounts(
   { threads, queryThread, control }: QueryContext,

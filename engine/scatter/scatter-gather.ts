@@ -177,10 +177,10 @@ export function askScanThreads<Answer>(
 }
 
 /** The parts of a task, each for the thread that reads its chunks. */
-export function divideTask<Task extends RowTask | ArrivedTask | TemplatesTask>(
+export function divideTask(
   threads: readonly ScanThread[],
-  task: Task,
-): { thread: ScanThread; task: Task }[] {
+  task: RowTask | ArrivedTask | TemplatesTask,
+): ThreadTask[] {
   const lists: ChunkRef[][] = threads.map(() => []);
   for (const ref of task.chunks) lists[threadOfChunk(ref, threads.length)]!.push(ref);
   return lists.flatMap((chunks, i) => {

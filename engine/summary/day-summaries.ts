@@ -25,7 +25,7 @@ export interface DayValueCounts {
   scanned: ScanStatistics;
 }
 
-/** Some chunks of one day whose rows nothing has counted by an attribute yet. */
+/** Chunks of one day, and an attribute by which their rows are not counted yet. */
 export interface UncountedDay {
   field: Field;
   refs: readonly SealedChunkRef[];
@@ -46,9 +46,11 @@ interface DaySummary {
 const digestsMax = 256;
 /** Distinct texts in one summary that is made from headers. Chosen, not measured. */
 const textsMax = 1_024;
-/** Distinct texts in one summary that is kept from an answer, and in all such: some 20 MB. */
+/** A day with more distinct texts, or with more bytes of them in the answer of a thread, is too large to keep its counts. */
 export const keptCountsMax = 16_384;
-const allKeptTextsMax = 131_072;
+export const keptLabelBytesMax = 256 * 1024;
+/** Distinct texts in all summaries together. */
+const allTextsMax = 131_072;
 
 export class DaySummaries {
   /** By the partition's folder and the field, in order of last use. */
@@ -76,11 +78,8 @@ export class DaySummaries {
     return digest.found;
   }
 
-  /**
-   * Whether counts of these chunks from their columns would be kept: those of an attribute that was asked for again, while
-   * the day had no other chunks.
-   */
-  lacks({ field, refs }: UncountedDay): boolean {
+  /** Whether `keep` would keep the counts of these chunks: they were asked for twice, and headers do not give them. */
+  isWorthCounting({ field, refs }: UncountedDay): boolean {
     if (field.kind !== "attribute") return false;
     const digest = this.#digestOf({ field, refs });
     return digest !== undefined && digest.found === undefined && digest.isAskedAgain && !digest.isTooLarge;
@@ -112,7 +111,7 @@ export class DaySummaries {
     let texts = 0;
     for (const { found } of this.#digests.values()) texts += found?.counts.size ?? 0;
     for (const [key, { found }] of this.#digests) {
-      if (texts <= allKeptTextsMax) return;
+      if (texts <= allTextsMax) return;
       texts -= found?.counts.size ?? 0;
       this.#digests.delete(key);
     }

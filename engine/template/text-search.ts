@@ -10,6 +10,7 @@ import { makeNeedle, type Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import { areBitsSet, type Bitmap, setBit } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
+import { cutTexts } from "../vector/text.ts";
 import type { MessageColumn } from "./message-column.ts";
 import { enumerateShapes, isWithinToken, type VariableCondition } from "./needle-shape.ts";
 import { CharClass } from "./slot-encoding.ts";
@@ -317,8 +318,7 @@ class MessageSearch {
     const { text, firstTexts } = variables;
     const { kernels, scratch } = this.#tools;
     const found = scratch.uint8((to - from + 7) >> 3);
-    const offsets = text.offsets.subarray(from, to + 1);
-    if (kernels.rowsHolding({ offsets, bytes: text.bytes }, needle, found) === 0) return;
+    if (kernels.rowsHolding(cutTexts(text, from, to), needle, found) === 0) return;
     const values = scratch.uint32(hitsPerPass);
     const slots = this.#column.slotsOf[group]!;
     let slotIndex = findLastAtMost(firstTexts, from);

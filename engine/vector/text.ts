@@ -45,6 +45,11 @@ export function textsAt(vector: TextVector, from: number, to: number): string[] 
   return texts;
 }
 
+/** The texts of the rows [from, to) as rows from 0 on; no text is copied. */
+export function cutTexts({ offsets, bytes }: TextVector, from: number, to: number): TextVector {
+  return { offsets: offsets.subarray(from, to + 1), bytes };
+}
+
 export function textCount(vector: TextVector): number {
   return vector.offsets.length - 1;
 }

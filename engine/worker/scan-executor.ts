@@ -83,7 +83,7 @@ export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
-  /** Days of which the next query is answered from their counts, if `keepCounts` gets them. */
+  /** Days whose counts are worth keeping: the next query would be answered from them. See `keepCounts`. */
   uncounted?: readonly UncountedDay[];
 }
 

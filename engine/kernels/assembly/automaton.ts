@@ -1,17 +1,16 @@
 /**
- * Automatons that read texts byte by byte. `symbols` has a byte for each byte of a text, the symbol that it stands for. A
- * state is the index of its first entry in `next`, which has `width` entries of 32 bits for each state: one for each
- * symbol, and the last but one for the end of a text. The first three states are final: all of their entries lead to
- * themselves. They are none, all and unknown.
+ * Automatons that read texts byte by byte. `symbols` maps each of the 256 bytes to its symbol. A state is the index of its
+ * first entry in `next`, which has `width` entries of 32 bits for each state: one for each symbol, and the last but one for
+ * the end of a text. The first three states are final, with only transitions to themselves: no match, match, unknown.
  */
 import { offsetOf, rowOf, setRowBit } from "./rows.ts";
 
-/** Bytes that four texts are read by before it is looked whether the states of all four are final. */
+/** Four texts are read by so many bytes each between two tests of whether all of their states are final. */
 const stripBytes: u32 = 16;
 
 /**
- * For each of `count` texts the state after it, read from state `start`. `rows` has the texts' rows; where it is 0 they are
- * the first ones. Four texts are read at a time: a step waits for the one before, and not for those of other texts.
+ * Writes the state that each of `count` texts leads to from state `start`. `rows` has their rows; where it is 0, they are the
+ * first ones. Four texts are read at a time, as a transition waits for the one before in the same text only.
  */
 export function readTexts(
   bytes: usize,
@@ -70,11 +69,11 @@ export function readTexts(
 }
 
 /**
- * Reads on behind the places where a prefix of `prefixBytes` begins, ascending, from state `begun`, until the text ends or
- * the state is final or `start`. Sets the bits of the rows whose state leads to all. Returns the index of the first place
- * behind which the result is unknown, else `count`.
+ * Reads the texts after each occurrence of a prefix, from state `stateAfter` on, until the row ends or the state is final or
+ * `stateBefore`, and sets the bits of the rows that match. `places` has the positions where the prefix begins, ascending.
+ * Returns the index of the first occurrence after which the result is unknown, else `count`.
  */
-export function readBehind(
+export function matchAfterPrefix(
   bytes: usize,
   offsets: usize,
   rows: u32,
@@ -84,8 +83,8 @@ export function readBehind(
   symbols: usize,
   next: usize,
   width: u32,
-  start: u32,
-  begun: u32,
+  stateBefore: u32,
+  stateAfter: u32,
   found: usize,
 ): u32 {
   const finalMax = width * 2;
@@ -100,9 +99,10 @@ export function readBehind(
     // A prefix that begins in one row and ends in another does not count.
     if (place + prefixBytes > end) continue;
     let at = bytes + place + prefixBytes;
-    let state = begun;
-    while (at < bytes + end && state > finalMax && state != start) state = step(symbols, next, state, at++);
-    if (state == start) {
+    let state = stateAfter;
+    while (at < bytes + end && state > finalMax && state != stateBefore)
+      state = step(symbols, next, state, at++);
+    if (state == stateBefore) {
       readTo = <u32>(at - bytes);
       continue;
     }

@@ -105,9 +105,9 @@ describe.each(implementations)(`$name automatons (SVC_SEED=${seed})`, ({ kernels
       const found = dirtyBitmap(memory, cuts.length - 1, random.below(16)).fill(0);
       const prefix = {
         ...{ byteLength, places: memory.words(places, alignment) },
-        ...{ start: start * table.width, begun: begun * table.width },
+        ...{ stateBefore: start * table.width, stateAfter: begun * table.width },
       };
-      expect(kernels.readBehind(text, prefix, table, found)).toBe(wanted.read);
+      expect(kernels.matchAfterPrefix(text, prefix, table, found)).toBe(wanted.read);
       expectBits(found, wanted.rows, (is) => is);
       matched += wanted.rows.filter(Boolean).length;
       if (wanted.read < places.length) undecided++;

@@ -54,7 +54,7 @@ test(`texts are read from where a match may begin (SVC_SEED=${seed})`, () => {
     const automaton = buildAutomaton(pattern, options)!;
     const text = Array.from({ length: random.below(60) }, () => random.pick(pieces)).join("");
     const around = Buffer.from(`ab1${text}ab7c`);
-    const found = automaton.resultBehind(prefix, around, 3, around.length - 4);
+    const found = automaton.resultAfterPrefix(prefix, around, 3, around.length - 4);
     const wanted = new RegExp(pattern, "u").test(text);
     // An automaton that has reached its limits says so.
     if (found !== "some") expect([pattern, text, found]).toEqual([pattern, text, wanted ? "all" : "none"]);

@@ -35,18 +35,18 @@ async function askTwice(summaries: DaySummaries, { field, refs }: UncountedDay):
 test("counts are worth keeping for the chunks that were asked for twice, and hold for these alone", async () => {
   const summaries = new DaySummaries();
   const day = { field: user, refs: [one, two] };
-  expect(summaries.lacks(day)).toBe(false);
+  expect(summaries.isWorthCounting(day)).toBe(false);
   expect(await summaries.of(user, day.refs, open)).toBeUndefined();
-  expect(summaries.lacks(day)).toBe(false);
+  expect(summaries.isWorthCounting(day)).toBe(false);
   expect(await summaries.of(user, day.refs, open)).toBeUndefined();
-  expect(summaries.lacks(day)).toBe(true);
+  expect(summaries.isWorthCounting(day)).toBe(true);
   for (const refs of [[one], [one, three], [one, two, three], [one, refOf(2, 7)]]) {
-    expect(summaries.lacks({ field: user, refs })).toBe(false);
+    expect(summaries.isWorthCounting({ field: user, refs })).toBe(false);
     summaries.keep({ field: user, refs }, valuesOf(3));
-    expect(summaries.lacks(day)).toBe(true);
+    expect(summaries.isWorthCounting(day)).toBe(true);
   }
   summaries.keep(day, valuesOf(2));
-  expect(summaries.lacks(day)).toBe(false);
+  expect(summaries.isWorthCounting(day)).toBe(false);
   const found = await summaries.of(user, day.refs, open);
   expect([...found!.counts]).toEqual([...valuesOf(2)]);
   expect(found!.scanned).toMatchObject({ chunksSkipped: 2, rowsSkipped: 20, bytesSkipped: 200, rows: 0 });
@@ -61,12 +61,12 @@ test("levels and too many values are not kept", async () => {
   const day = { field: user, refs: [one] };
   await askTwice(summaries, day);
   summaries.keep(day, valuesOf(16_385));
-  expect(summaries.lacks(day)).toBe(false);
+  expect(summaries.isWorthCounting(day)).toBe(false);
   expect(await summaries.of(user, [one], open)).toBeUndefined();
   const level = { field: { kind: "level" } as const, refs: [one] };
   await summaries.of(level.field, level.refs, open);
   await summaries.of(level.field, level.refs, open);
-  expect(summaries.lacks(level)).toBe(false);
+  expect(summaries.isWorthCounting(level)).toBe(false);
 });
 
 test("the counts that were used the longest ago are dropped where there are too many", async () => {
