@@ -4,7 +4,6 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
@@ -265,11 +264,14 @@ describe("svc ingest", () => {
   });
 
   test("Ctrl-C ends a command that waits for a server", async () => {
-    const silent = await standBefore(server, (request) =>
-      request.url!.endsWith("/limits") ? true : undefined,
-    );
+    const asked = Promise.withResolvers<void>();
+    const silent = await standBefore(server, (request) => {
+      if (!request.url!.endsWith("/limits")) return undefined;
+      asked.resolve();
+      return true;
+    });
     const started = startSvc(["ingest", "--url", silent.url, write("waits", lines(rows(5)))], { cwd: dir });
-    await sleep(1_500);
+    await asked.promise;
     started.child.kill("SIGINT");
     const { code, err } = await started.ended;
     silent.close();
