@@ -11,7 +11,7 @@
 import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
 import { type ByteRange, type ReadStoredParts, readIntact } from "./value-pages.ts";
-import { type Compression, compress, decompress, freePayload } from "./zstd.ts";
+import { type Compression, compress, decompress, decompressInto, freePayload } from "./zstd.ts";
 
 const tableHeadBytes = 8;
 const entryBytes = 12;
@@ -98,9 +98,8 @@ export function openBlocks(
         const begin = Math.max(from, payload.from);
         const end = Math.min(to, payload.to);
         if (begin >= end) continue;
-        const bytes = unpackBlock(block, read, where);
-        target.set(bytes.subarray(begin - payload.from, end - payload.from), begin - from);
-        freePayload(bytes);
+        const part = target.subarray(begin - from, end - from);
+        unpackBlockInto(part, block, readBlock(block, read, where), begin - payload.from, where);
       }
     },
   };
@@ -126,16 +125,30 @@ function readTable(payloadBytes: number, count: number, read: ReadStoredParts, w
   return blocks;
 }
 
-/** Returns the payload's bytes in a block. They have memory of their own where they were compressed. */
-function unpackBlock({ stored, payload, checksum }: Block, read: ReadStoredParts, where: string): Uint8Array {
+function readBlock({ stored, checksum }: Block, read: ReadStoredParts, where: string): Uint8Array {
   const isIntact = ([bytes]: readonly Uint8Array[]): boolean =>
     bytes !== undefined && bytes.byteLength === stored.to - stored.from && crc32(bytes) === checksum;
-  const [block] = readIntact(read, [stored], isIntact, describeDamage(where));
-  const payloadBytes = payload.to - payload.from;
-  if (block!.byteLength === payloadBytes) return block!;
-  const bytes = decompress(block!, payloadBytes);
+  return readIntact(read, [stored], isIntact, describeDamage(where))[0]!;
+}
+
+/**
+ * Fills `target` with the block's bytes from `from` on, without a copy where it takes them all.
+ * @param stored the block as it is stored
+ */
+function unpackBlockInto(
+  target: Uint8Array,
+  block: Block,
+  stored: Uint8Array,
+  from: number,
+  where: string,
+): void {
+  const payloadBytes = block.payload.to - block.payload.from;
+  const isCompressed = stored.byteLength !== payloadBytes;
+  if (isCompressed && target.byteLength === payloadBytes && decompressInto(target, stored)) return;
+  const bytes = isCompressed ? decompress(stored, payloadBytes) : stored;
   if (bytes.byteLength !== payloadBytes) throw new Failure("damage", describeDamage(where));
-  return bytes;
+  target.set(bytes.subarray(from, from + target.byteLength));
+  freePayload(bytes);
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -1,5 +1,6 @@
 /** Compression by zstd, as Node has it. */
 import { constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { ZstdContext } from "./zstd-context.ts";
 
 /** Parameters of zstd, by their numbers in `zlib.constants`. */
 export type Compression = Readonly<Record<number, number>>;
@@ -9,8 +10,45 @@ export function compressionOfLevel(level: number): Compression {
   return { [zlibConstants.ZSTD_c_compressionLevel]: level };
 }
 
-export function compress(payload: Uint8Array, compression: Compression): Buffer {
-  return zstdCompressSync(payload, { chunkSize: zstdBytesMax(payload.byteLength), params: compression });
+/** A context, or undefined where it has failed or cannot be opened. */
+interface Opened {
+  context: ZstdContext | undefined;
+}
+
+/** The contexts of this thread that compress. */
+const compressors = new WeakMap<Compression, Opened>();
+
+/** The context of this thread that decompresses; undefined before it is needed, and after it has failed. */
+let decompressor: Opened | undefined;
+
+/** Where short payloads are compressed, before they are copied to memory of their length. */
+let scratch: Uint8Array | undefined;
+
+/** Longest output that goes to `scratch`. */
+const scratchBytes = 256 * 1024;
+
+/** Returns a frame of zstd. */
+export function compress(payload: Uint8Array, compression: Compression): Uint8Array {
+  const bytesMax = zstdBytesMax(payload.byteLength);
+  const opened = openCompressor(compression);
+  if (opened.context !== undefined) {
+    const isShort = bytesMax <= scratchBytes;
+    if (isShort) scratch ??= new Uint8Array(scratchBytes);
+    const output = isShort ? scratch! : Buffer.allocUnsafeSlow(bytesMax);
+    const written = opened.context.writeFrame(payload, output);
+    if (written !== undefined) return isShort ? output.slice(0, written) : output.subarray(0, written);
+    opened.context = undefined;
+  }
+  return zstdCompressSync(payload, { chunkSize: bytesMax, params: compression });
+}
+
+function openCompressor(compression: Compression): Opened {
+  let opened = compressors.get(compression);
+  if (opened === undefined) {
+    opened = { context: ZstdContext.openCompressor(compression) };
+    compressors.set(compression, opened);
+  }
+  return opened;
 }
 
 /**
@@ -27,15 +65,38 @@ function zstdBytesMax(bytes: number): number {
  */
 const outputBytesAtOnce = 80 * 1024 * 1024;
 
-/** Throws a RangeError, or an error of zstd, where `stored` is not what was compressed, or becomes longer. */
+/**
+ * Returns what was compressed, or less where `stored` ends too early. Throws a RangeError where it becomes longer, or an
+ * error of zstd where it is no frame.
+ */
 export function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
+  const payload = decompressAlone(stored, payloadBytes);
+  if (payload.byteLength >= freedBytesMin) decompressed.add(payload.buffer);
+  return payload;
+}
+
+function decompressAlone(stored: Uint8Array, payloadBytes: number): Uint8Array {
+  if (payloadBytes <= outputBytesAtOnce) {
+    const payload = Buffer.allocUnsafeSlow(payloadBytes);
+    if (decompressInto(payload, stored)) return payload;
+  }
   // A buffer of one byte more than is needed: a full one would make zlib allocate a second one.
-  const payload = zstdDecompressSync(stored, {
+  return zstdDecompressSync(stored, {
     maxOutputLength: Math.max(payloadBytes, 1),
     chunkSize: Math.min(Math.max(payloadBytes + 1, zlibConstants.Z_MIN_CHUNK), outputBytesAtOnce),
   });
-  if (payload.byteLength >= freedBytesMin) decompressed.add(payload.buffer);
-  return payload;
+}
+
+/**
+ * Decompresses a frame whose payload fills `target` exactly. Returns false where it does not, where `stored` is no frame, or
+ * where Node has no contexts to keep: `decompress` tells which. `target` may have been written to.
+ */
+export function decompressInto(target: Uint8Array, stored: Uint8Array): boolean {
+  decompressor ??= { context: ZstdContext.openDecompressor() };
+  if (decompressor.context === undefined || target.byteLength === 0) return false;
+  if (decompressor.context.writeFrame(stored, target) === target.byteLength) return true;
+  decompressor = undefined;
+  return false;
 }
 
 /** Shorter payloads are left to the garbage collector. They may share their memory with other buffers of Node. */
