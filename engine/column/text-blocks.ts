@@ -1,14 +1,15 @@
 /**
  * Columns of long texts, which are compressed in blocks. The first block holds the offsets of the texts; each of the others
  * holds the texts of some thousand rows, and is decompressed when one of these rows is read. The first time it is
- * decompressed into a window that all columns of a thread share, so that a search that reads everything once takes no new
- * memory. A block that is asked for again and again stays in the column's own memory.
+ * decompressed into a window that all columns of a thread share, so that a search takes no new memory. A block that is asked
+ * for again and again stays in the column's own memory. A column of which single blocks were asked for is decompressed
+ * into its memory when the thread has nothing else to do: see `loadNextBlock`.
  */
 import { Failure } from "../failure.ts";
 import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
 import type { ValueBlocks } from "../files/value-blocks.ts";
 import type { ByteRange } from "../files/value-pages.ts";
-import type { Heap } from "../kernels/heap.ts";
+import type { ColumnMemory } from "../kernels/heap.ts";
 import { ngramBlockRows } from "../template/plain-text-filter.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { Column } from "./column.ts";
@@ -52,7 +53,7 @@ function textRanges({ ranges, hasValidity }: PayloadOutline): { offsets: ByteRan
  * Opens a payload of encoding "text". The block of a text is decompressed onto the heap when the text is first read. Throws
  * Failure "damage", here and when a text is read.
  */
-export function openTextBlocks(blocks: ValueBlocks, heap: Heap): Column {
+export function openTextBlocks(blocks: ValueBlocks, heap: ColumnMemory): Column {
   const head = new Uint8Array(blocks.ranges[0]?.to ?? 0);
   blocks.readInto(head, 0);
   const outline = locateBuffers(head, blocks.byteLength);
@@ -96,19 +97,34 @@ const windowReadsOf = (block: number): number => 1 + (block % 3);
 /** In place of the number of reads, where a block is in the column's memory. */
 const kept = 255;
 
+/** Columns of which single blocks were decompressed into the window, so that others are likely to be asked for. */
+const expected = new Set<TextBlocks>();
+
+/**
+ * Decompresses a block that is likely to be asked for into the memory of its column. Returns whether there are more such
+ * blocks. A thread calls it between its tasks.
+ */
+export function loadNextBlock(): boolean {
+  const [texts] = expected;
+  if (texts !== undefined && !texts.loadNext()) expected.delete(texts);
+  return expected.size > 0;
+}
+
 /** Texts of which blocks are decompressed when they are needed. */
 class TextBlocks {
   readonly #text: TextVector;
   readonly #blocks: ValueBlocks;
   /** Where in the payload the texts begin. */
   readonly #start: number;
-  readonly #heap: Heap;
+  readonly #heap: ColumnMemory;
   /** How often each block was decompressed into the window, or `kept`. */
   readonly #windowReads: Uint8Array;
   /** Blocks that are not in the column's memory. */
   #missing: number;
+  /** The block behind those that were last read. */
+  #next = 1;
 
-  constructor(text: TextVector, blocks: ValueBlocks, start: number, heap: Heap) {
+  constructor(text: TextVector, blocks: ValueBlocks, start: number, heap: ColumnMemory) {
     this.#text = text;
     this.#blocks = blocks;
     this.#start = start;
@@ -126,11 +142,27 @@ class TextBlocks {
     if (reads.every((count) => count === kept)) return this.#text;
     const shown = windowContent?.texts === this ? windowContent : undefined;
     if (shown !== undefined && shown.first <= first && end <= shown.end) return shown.vector;
+    const isSingle = this.#next < first || this.#next > end;
+    this.#next = end;
     const areForWindow = reads.every((count, i) => count < windowReadsOf(first + i));
     const vector = areForWindow ? this.#show(first, end) : undefined;
+    if (vector !== undefined && isSingle) expected.add(this);
     if (vector !== undefined) return vector;
     for (let block = first; block < end; block++) this.#keep(block);
     return this.#text;
+  }
+
+  /** Decompresses a block into the column's memory. Returns false where all are there, or the memory was evicted. */
+  loadNext(): boolean {
+    const isEvicted = this.#heap.byteLength === 0;
+    if (isEvicted || this.#missing === 0) return false;
+    try {
+      this.#keep(this.#windowReads.findIndex((count, block) => block > 0 && count !== kept));
+    } catch {
+      // Whoever asks for the block is told.
+      return false;
+    }
+    return this.#missing > 0;
   }
 
   /** The blocks that have the bytes [from, to) of the texts. */

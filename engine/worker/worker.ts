@@ -10,6 +10,7 @@ import {
 } from "../backup/backup-reader.ts";
 import { sumPartBytes } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
+import { loadNextBlock } from "../column/text-blocks.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
 import {
@@ -43,10 +44,25 @@ export default function serve(port: MessagePort): void {
   serveTasks(port, run);
 }
 
+/** Tasks that have begun and not ended. */
+let running = 0;
+let isLoading = false;
+
+/** Reads ahead for the next query, one block at a time, while there is no task. */
+function readAhead(): void {
+  if (isLoading) return;
+  isLoading = true;
+  setImmediate(() => {
+    isLoading = false;
+    if (running === 0 && loadNextBlock()) readAhead();
+  });
+}
+
 /** Runs a task; errors become answers. */
 async function run(
   task: WorkerTask,
 ): Promise<{ answer: WorkerAnswer<unknown>; transferred?: object | undefined }> {
+  running++;
   try {
     const value = await dispatch(task);
     return { answer: { ok: true, value }, transferred: transferredPart(task, value) };
@@ -54,6 +70,8 @@ async function run(
     return { answer: toErrorAnswer(error) };
   } finally {
     garbage.add(partBytes(task));
+    running--;
+    readAhead();
   }
 }
 

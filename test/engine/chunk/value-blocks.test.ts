@@ -7,6 +7,7 @@ import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { packChunk, rowsCompression } from "../../../engine/chunk/packed-chunk.ts";
 import { columnText, type PlainTextColumn, textOfRows } from "../../../engine/column/column.ts";
+import { loadNextBlock } from "../../../engine/column/text-blocks.ts";
 import { Failure } from "../../../engine/failure.ts";
 import { openBlocks, packBlocks, unpackBlocks } from "../../../engine/files/value-blocks.ts";
 import type { ByteRange, ReadStoredParts } from "../../../engine/files/value-pages.ts";
@@ -214,4 +215,58 @@ test(`columns share a window, and what is read of one from its beginning to its 
   }
   for (const { texts } of opened) expect(texts.text.bytes.byteLength).toBeGreaterThan(8_000_000);
   for (const { close } of opened) close();
+});
+
+test("a column of which a single block was read is loaded between tasks, unless its memory was evicted", () => {
+  const messages = drawMessages(new Random(seed + 5));
+  const cache = new ColumnCache({ bytesMax: 2 ** 29, keepsRecent: false });
+  const open = () => {
+    const { source, parts } = sealMessages(messages);
+    const blocks = source.header.columns.find(({ role }) => role === "message")!.blocks!;
+    const chunk = new ChunkColumns(source, 0);
+    const view = new ChunkView(chunk, cache.lease());
+    const texts = view.column({ kind: "message" }) as PlainTextColumn;
+    return { chunk, view, texts, parts, blocks };
+  };
+  while (loadNextBlock());
+  const { view, texts, parts, blocks } = open();
+  const before = parts();
+  expect(columnText(texts, 13_000)).toBe(messages[13_000]);
+  while (loadNextBlock());
+  expect(parts() - before).toBe(1 + blocks - 1);
+  for (const [row, message] of messages.entries()) expect(columnText(texts, row)).toBe(message);
+  expect(parts() - before).toBe(1 + blocks - 1);
+
+  const other = open();
+  expect(columnText(other.texts, 13_000)).toBe(messages[13_000]);
+  const atEnd = other.parts();
+  for (const held of other.chunk.held) cache.release(held);
+  other.view.close();
+  expect([loadNextBlock(), other.parts() - atEnd]).toEqual([false, 0]);
+  for (const [row, message] of messages.entries()) expect(columnText(texts, row)).toBe(message);
+  view.close();
+});
+
+test("a block that is damaged is not loaded between tasks, and is an error for those who read it", () => {
+  const messages = drawMessages(new Random(seed + 6));
+  const { source } = sealMessages(messages);
+  const index = source.header.columns.findIndex(({ role }) => role === "message");
+  const blocks = source.payloadBlocks!(index)!;
+  const damagedFrom = blocks.ranges.at(-1)!.from;
+  const damaged: ChunkSource = {
+    ...source,
+    payloadBlocks: () => ({
+      ...blocks,
+      readInto: (target, from) => {
+        if (from + target.byteLength > damagedFrom) throw new Failure("damage", "changed");
+        blocks.readInto(target, from);
+      },
+    }),
+  };
+  const { texts, close } = openTexts(damaged, new ColumnCache({ bytesMax: 2 ** 29, keepsRecent: false }));
+  expect(columnText(texts, 8_000)).toBe(messages[8_000]);
+  while (loadNextBlock());
+  expect(columnText(texts, 0)).toBe(messages[0]);
+  expect(() => columnText(texts, 13_999)).toThrow("changed");
+  close();
 });

@@ -72,3 +72,17 @@ test("memory that is prepared is free as before, and belongs to no column", () =
   expect(dropped).toEqual([]);
   lease.end();
 });
+
+test("a column that nobody will ask for is evicted when the last lease on it ends", () => {
+  const memory = new ColumnCache({ bytesMax, keepsRecent: false });
+  const evicted: string[] = [];
+  const [first, second] = [memory.lease(), memory.lease()];
+  const held = first.allocateColumn(() => evicted.push("held"));
+  held.uint8(mebibyte);
+  second.pin(held);
+  memory.release(held);
+  first.end();
+  expect([evicted, held.byteLength > 0]).toEqual([[], true]);
+  second.end();
+  expect([evicted, held.byteLength]).toEqual([["held"], 0]);
+});
