@@ -5,6 +5,7 @@ import type { ChunkSource } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkView } from "../chunk/chunk-view.ts";
 import { openPart } from "../chunk/part.ts";
+import { loadNextBlock } from "../column/text-blocks.ts";
 import { openChunksMax, openPartitionsMax, openPartsMax } from "../limits.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { openChunk } from "../partition/chunk-store.ts";
@@ -52,6 +53,11 @@ export class ChunkReaders {
       const [id] = name.slice(dir.length + 1).split("/");
       if (removed.has(id!)) this.#drop(this.#chunks, name);
     }
+  }
+
+  /** Reads a part of a column that is likely to be asked for. Returns whether there are more such parts. */
+  readAhead(): boolean {
+    return loadNextBlock();
   }
 
   /** Closes all files and frees the memory of all columns, which nobody may use any more. */

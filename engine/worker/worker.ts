@@ -10,7 +10,6 @@ import {
 } from "../backup/backup-reader.ts";
 import { sumPartBytes } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
-import { loadNextBlock } from "../column/text-blocks.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
 import {
@@ -46,15 +45,15 @@ export default function serve(port: MessagePort): void {
 
 /** Tasks that have begun and not ended. */
 let running = 0;
-let isLoading = false;
+let isReadingAhead = false;
 
-/** Reads ahead for the next query, one block at a time, while there is no task. */
+/** Reads ahead for the next query, a block of texts at a time, while there is no task. */
 function readAhead(): void {
-  if (isLoading) return;
-  isLoading = true;
+  if (isReadingAhead) return;
+  isReadingAhead = true;
   setImmediate(() => {
-    isLoading = false;
-    if (running === 0 && loadNextBlock()) readAhead();
+    isReadingAhead = false;
+    if (running === 0 && scans.readers.readAhead()) readAhead();
   });
 }
 
