@@ -98,16 +98,25 @@ const windowReadsOf = (block: number): number => 1 + (block % 3);
 const kept = 255;
 
 /** Columns of which single blocks were decompressed into the window, so that others are likely to be asked for. */
-const expected = new Set<TextBlocks>();
+const toLoad = new Set<TextBlocks>();
+/** Of more columns the one that has waited longest is left out: these take some 400 MB. */
+const toLoadMax = 16;
 
 /**
  * Decompresses a block that is likely to be asked for into the memory of its column. Returns whether there are more such
  * blocks. A thread calls it between its tasks.
  */
 export function loadNextBlock(): boolean {
-  const [texts] = expected;
-  if (texts !== undefined && !texts.loadNext()) expected.delete(texts);
-  return expected.size > 0;
+  const newest = [...toLoad].at(-1);
+  if (newest !== undefined && !newest.loadNext()) toLoad.delete(newest);
+  return toLoad.size > 0;
+}
+
+function loadLater(texts: TextBlocks): void {
+  toLoad.delete(texts);
+  toLoad.add(texts);
+  const [oldest] = toLoad;
+  if (toLoad.size > toLoadMax) toLoad.delete(oldest!);
 }
 
 /** Texts of which blocks are decompressed when they are needed. */
@@ -121,7 +130,7 @@ class TextBlocks {
   readonly #windowReads: Uint8Array;
   /** Blocks that are not in the column's memory. */
   #missing: number;
-  /** The block behind those that were last read. */
+  /** The block after those that were last read. */
   #next = 1;
 
   constructor(text: TextVector, blocks: ValueBlocks, start: number, heap: ColumnMemory) {
@@ -142,11 +151,12 @@ class TextBlocks {
     if (reads.every((count) => count === kept)) return this.#text;
     const shown = windowContent?.texts === this ? windowContent : undefined;
     if (shown !== undefined && shown.first <= first && end <= shown.end) return shown.vector;
-    const isSingle = this.#next < first || this.#next > end;
+    // A search of all texts begins with block 1.
+    const isSingle = first > 1 && (this.#next < first || this.#next > end);
     this.#next = end;
     const areForWindow = reads.every((count, i) => count < windowReadsOf(first + i));
     const vector = areForWindow ? this.#show(first, end) : undefined;
-    if (vector !== undefined && isSingle) expected.add(this);
+    if (vector !== undefined && isSingle) loadLater(this);
     if (vector !== undefined) return vector;
     for (let block = first; block < end; block++) this.#keep(block);
     return this.#text;
@@ -158,9 +168,10 @@ class TextBlocks {
     if (isEvicted || this.#missing === 0) return false;
     try {
       this.#keep(this.#windowReads.findIndex((count, block) => block > 0 && count !== kept));
-    } catch {
+    } catch (error) {
       // Whoever asks for the block is told.
-      return false;
+      if (error instanceof Failure && error.kind === "damage") return false;
+      throw error;
     }
     return this.#missing > 0;
   }

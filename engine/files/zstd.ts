@@ -1,6 +1,6 @@
 /** Compression by zstd, as Node has it. */
 import { constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { ZstdContext } from "./zstd-context.ts";
+import { isWholeFrame, ZstdContext } from "./zstd-context.ts";
 
 /** Parameters of zstd, by their numbers in `zlib.constants`. */
 export type Compression = Readonly<Record<number, number>>;
@@ -10,7 +10,7 @@ export function compressionOfLevel(level: number): Compression {
   return { [zlibConstants.ZSTD_c_compressionLevel]: level };
 }
 
-/** A context, or undefined where it has failed or cannot be opened. */
+/** A context, or undefined where there is none to use: it has failed, or this version of Node has no such contexts. */
 interface Opened {
   context: ZstdContext | undefined;
 }
@@ -18,7 +18,7 @@ interface Opened {
 /** The contexts of this thread that compress. */
 const compressors = new WeakMap<Compression, Opened>();
 
-/** The context of this thread that decompresses; undefined before it is needed, and after it has failed. */
+/** The context of this thread that decompresses. Undefined where one is to be opened: at first, and after one has failed. */
 let decompressor: Opened | undefined;
 
 /** Where short payloads are compressed, before they are copied to memory of their length. */
@@ -35,8 +35,10 @@ export function compress(payload: Uint8Array, compression: Compression): Uint8Ar
     const isShort = bytesMax <= scratchBytes;
     if (isShort) scratch ??= new Uint8Array(scratchBytes);
     const output = isShort ? scratch! : Buffer.allocUnsafeSlow(bytesMax);
-    const written = opened.context.writeFrame(payload, output);
-    if (written !== undefined) return isShort ? output.slice(0, written) : output.subarray(0, written);
+    const written = opened.context.run(payload, output);
+    // Where the output is full, the frame may not have ended.
+    if (written !== undefined && written < bytesMax)
+      return isShort ? output.slice(0, written) : output.subarray(0, written);
     opened.context = undefined;
   }
   return zstdCompressSync(payload, { chunkSize: bytesMax, params: compression });
@@ -93,8 +95,8 @@ function decompressAlone(stored: Uint8Array, payloadBytes: number): Uint8Array {
  */
 export function decompressInto(target: Uint8Array, stored: Uint8Array): boolean {
   decompressor ??= { context: ZstdContext.openDecompressor() };
-  if (decompressor.context === undefined || target.byteLength === 0) return false;
-  if (decompressor.context.writeFrame(stored, target) === target.byteLength) return true;
+  if (decompressor.context === undefined || target.byteLength === 0 || !isWholeFrame(stored)) return false;
+  if (decompressor.context.run(stored, target) === target.byteLength) return true;
   decompressor = undefined;
   return false;
 }

@@ -19,8 +19,8 @@ class CacheEntry implements ColumnMemory {
   byteLength = 0;
   /** Leases that have touched it; it can be evicted at 0. */
   pins = 0;
-  /** Whether it is evicted when the last lease ends, because nobody else can ask for it. */
-  isUnreachable = false;
+  /** Whether it is evicted when the last lease ends: nobody else is to use it. */
+  isReleased = false;
   /** When it was last touched, by `performance.now`. */
   usedMs = 0;
 
@@ -136,7 +136,7 @@ export class Lease implements ColumnHeap {
   end(): void {
     for (const entry of this.#pinned) {
       entry.pins--;
-      if (entry.isUnreachable) this.#cache.release(entry);
+      if (entry.isReleased) this.#cache.release(entry);
     }
     this.#pinned.clear();
     this.#cache.free(this.#scratch);
@@ -250,7 +250,7 @@ export class ColumnCache {
   /** Evicts memory that nobody will ask for, at once or when the last lease on it ends. */
   release(memory: ColumnMemory): void {
     const entry = memory as CacheEntry;
-    entry.isUnreachable = true;
+    entry.isReleased = true;
     if (entry.pins > 0 || !this.#entries.delete(entry)) return;
     this.free(entry);
     entry.onEvict();

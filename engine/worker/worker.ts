@@ -45,16 +45,19 @@ export default function serve(port: MessagePort): void {
 
 /** Tasks that have begun and not ended. */
 let running = 0;
-let isReadingAhead = false;
+/** When nobody has asked for so long, a thread reads ahead; before, a block of texts after each task. */
+const idleMs = 50;
+let whenIdle: NodeJS.Timeout | undefined;
 
 /** Reads ahead for the next query, a block of texts at a time, while there is no task. */
 function readAhead(): void {
-  if (isReadingAhead) return;
-  isReadingAhead = true;
-  setImmediate(() => {
-    isReadingAhead = false;
-    if (running === 0 && scans.readers.readAhead()) readAhead();
-  });
+  if (running > 0 || !scans.readers.readAhead()) return;
+  clearTimeout(whenIdle);
+  whenIdle = setTimeout(readOn, idleMs);
+}
+
+function readOn(): void {
+  if (running === 0 && scans.readers.readAhead()) setImmediate(readOn);
 }
 
 /** Runs a task; errors become answers. */
@@ -62,15 +65,16 @@ async function run(
   task: WorkerTask,
 ): Promise<{ answer: WorkerAnswer<unknown>; transferred?: object | undefined }> {
   running++;
+  clearTimeout(whenIdle);
   try {
     const value = await dispatch(task);
     return { answer: { ok: true, value }, transferred: transferredPart(task, value) };
   } catch (error) {
     return { answer: toErrorAnswer(error) };
   } finally {
-    garbage.add(partBytes(task));
     running--;
-    readAhead();
+    setImmediate(readAhead);
+    garbage.add(partBytes(task));
   }
 }
 

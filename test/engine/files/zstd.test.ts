@@ -2,6 +2,7 @@
 import { constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Compression, compress, compressionOfLevel, decompress } from "../../../engine/files/zstd.ts";
+import { isWholeFrame } from "../../../engine/files/zstd-context.ts";
 import { Random } from "../../../fixtures/random.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -78,6 +79,57 @@ describe(`frames of zstd (SVC_SEED=${seed})`, () => {
     }
     expect(damaged).toBeGreaterThan(100);
   });
+});
+
+/** Little-endian, as in headers of blocks. */
+function threeBytes(value: number): Buffer {
+  return Buffer.from([value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff]);
+}
+
+/**
+ * A frame that does not end, though its payload of `payloadBytes` is complete: a second block is announced, whose literals
+ * would begin with `filled` bytes that are there and go on with the `missing` bytes of the frame after.
+ */
+function makeEndless(payloadBytes: number, filled: number, missing: number): Buffer {
+  const [stored, compressed] = [0, 2];
+  const literalsHead = threeBytes(((filled + missing - 1) << 4) | (3 << 2));
+  return Buffer.concat([
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]),
+    threeBytes((payloadBytes << 3) | (stored << 1)),
+    Buffer.alloc(payloadBytes, "a"),
+    threeBytes(((literalsHead.length + filled + missing) << 3) | (compressed << 1)),
+    literalsHead,
+    Buffer.alloc(filled, "x"),
+  ]);
+}
+
+test("a frame that does not end does not take the next frame for its rest", () => {
+  let takesAll = 0;
+  for (let seed = 0; seed < 50; seed++) {
+    const random = new Random(seed);
+    const payload = Buffer.from(Array.from({ length: 20_000 + seed }, () => 65 + random.below(20)));
+    const frame = compress(payload, compressions[2]!);
+    // Its last byte would then be the empty list of sequences.
+    if (frame.at(-1) === 0) takesAll++;
+    decompress(makeEndless(100, payload.length - frame.length + 1, frame.length), 100);
+    expect(Buffer.compare(decompress(frame, payload.length), payload)).toBe(0);
+  }
+  expect(takesAll).toBeGreaterThan(10);
+});
+
+test(`frames are told from parts of them (SVC_SEED=${seed})`, () => {
+  const random = new Random(seed);
+  const withChecksum = { [zlibConstants.ZSTD_c_checksumFlag]: 1 };
+  const withoutSize = { [zlibConstants.ZSTD_c_contentSizeFlag]: 0 };
+  for (let round = 0; round < 200; round++) {
+    const payload = drawPayload(random);
+    const params = random.pick([...compressions, withChecksum, withoutSize]);
+    const frame = zstdCompressSync(payload, { params });
+    expect(isWholeFrame(frame)).toBe(true);
+    expect(isWholeFrame(Buffer.concat([frame, frame]))).toBe(false);
+    for (let i = 0; i < 20; i++)
+      expect(isWholeFrame(frame.subarray(0, random.below(frame.length)))).toBe(false);
+  }
 });
 
 describe("a version of Node whose streams have no handle", () => {
