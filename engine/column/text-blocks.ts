@@ -2,8 +2,8 @@
  * Columns of long texts, which are compressed in blocks. The first block holds the offsets of the texts; each of the others
  * holds the texts of some thousand rows, and is decompressed when one of these rows is read. The first time it is
  * decompressed into a window that all columns of a thread share, so that a search takes no new memory. A block that is asked
- * for again and again stays in the column's own memory. A column of which single blocks were asked for is decompressed
- * into its memory when the thread has nothing else to do: see `loadNextBlock`.
+ * for again and again stays in the column's own memory. Where a query read one block here and one there, the thread reads
+ * ahead: it decompresses the column's other blocks into the column's memory when it has no task (`loadNextBlock`).
  */
 import { Failure } from "../failure.ts";
 import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
@@ -97,7 +97,10 @@ const windowReadsOf = (block: number): number => 1 + (block % 3);
 /** In place of the number of reads, where a block is in the column's memory. */
 const kept = 255;
 
-/** Columns of which single blocks were decompressed into the window, so that others are likely to be asked for. */
+/**
+ * Columns of which a query read one block here and one there, oldest first. The next query is likely to read others, so the
+ * thread loads them ahead of it.
+ */
 const toLoad = new Set<TextBlocks>();
 /** Of more columns the one that has waited longest is left out: these take some 400 MB. */
 const toLoadMax = 16;

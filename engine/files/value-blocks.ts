@@ -132,8 +132,9 @@ function readBlock({ stored, checksum }: Block, read: ReadStoredParts, where: st
 }
 
 /**
- * Fills `target` with the block's bytes from `from` on, without a copy where it takes them all.
- * @param stored the block as it is stored
+ * Fills `target` with the decompressed bytes of a block from `from` on. A whole block is decompressed where it is wanted; a
+ * part of one is copied.
+ * @param stored the bytes of the block on disk
  */
 function unpackBlockInto(
   target: Uint8Array,

@@ -10,47 +10,30 @@ export function compressionOfLevel(level: number): Compression {
   return { [zlibConstants.ZSTD_c_compressionLevel]: level };
 }
 
-/** A context, or undefined where there is none to use: it has failed, or this version of Node has no such contexts. */
-interface Opened {
-  context: ZstdContext | undefined;
-}
+/** The contexts of this thread that compress, by their parameters. */
+const compressors = new WeakMap<Compression, ZstdContext>();
 
-/** The contexts of this thread that compress. */
-const compressors = new WeakMap<Compression, Opened>();
-
-/** The context of this thread that decompresses. Undefined where one is to be opened: at first, and after one has failed. */
-let decompressor: Opened | undefined;
+/** The context of this thread that decompresses. */
+const decompressor = ZstdContext.decompressor();
 
 /** Where short payloads are compressed, before they are copied to memory of their length. */
-let scratch: Uint8Array | undefined;
-
-/** Longest output that goes to `scratch`. */
-const scratchBytes = 256 * 1024;
+let shortOutput: Uint8Array | undefined;
+const shortOutputBytes = 256 * 1024;
 
 /** Returns a frame of zstd. */
 export function compress(payload: Uint8Array, compression: Compression): Uint8Array {
   const bytesMax = zstdBytesMax(payload.byteLength);
-  const opened = openCompressor(compression);
-  if (opened.context !== undefined) {
-    const isShort = bytesMax <= scratchBytes;
-    if (isShort) scratch ??= new Uint8Array(scratchBytes);
-    const output = isShort ? scratch! : Buffer.allocUnsafeSlow(bytesMax);
-    const written = opened.context.run(payload, output);
-    // Where the output is full, the frame may not have ended.
-    if (written !== undefined && written < bytesMax)
-      return isShort ? output.slice(0, written) : output.subarray(0, written);
-    opened.context = undefined;
-  }
+  const compressor = compressors.get(compression) ?? ZstdContext.compressor(compression);
+  compressors.set(compression, compressor);
+  const isShort = bytesMax <= shortOutputBytes;
+  if (isShort) shortOutput ??= new Uint8Array(shortOutputBytes);
+  const output = isShort ? shortOutput! : Buffer.allocUnsafeSlow(bytesMax);
+  const written = compressor.run(payload, output);
+  // Where the output is full, the frame may not have ended.
+  if (written !== undefined && written < bytesMax)
+    return isShort ? output.slice(0, written) : output.subarray(0, written);
+  compressor.reset();
   return zstdCompressSync(payload, { chunkSize: bytesMax, params: compression });
-}
-
-function openCompressor(compression: Compression): Opened {
-  let opened = compressors.get(compression);
-  if (opened === undefined) {
-    opened = { context: ZstdContext.openCompressor(compression) };
-    compressors.set(compression, opened);
-  }
-  return opened;
 }
 
 /**
@@ -90,14 +73,13 @@ function decompressAlone(stored: Uint8Array, payloadBytes: number): Uint8Array {
 }
 
 /**
- * Decompresses a frame whose payload fills `target` exactly. Returns false where it does not, where `stored` is no frame, or
- * where Node has no contexts to keep: `decompress` tells which. `target` may have been written to.
+ * Decompresses a frame whose payload is exactly as long as `target`. Returns false where that fails, for whatever reason:
+ * `target` may then hold anything, and `decompress` gives the payload or the error.
  */
 export function decompressInto(target: Uint8Array, stored: Uint8Array): boolean {
-  decompressor ??= { context: ZstdContext.openDecompressor() };
-  if (decompressor.context === undefined || target.byteLength === 0 || !isWholeFrame(stored)) return false;
-  if (decompressor.context.run(stored, target) === target.byteLength) return true;
-  decompressor = undefined;
+  if (target.byteLength === 0 || !isWholeFrame(stored)) return false;
+  if (decompressor.run(stored, target) === target.byteLength) return true;
+  decompressor.reset();
   return false;
 }
 

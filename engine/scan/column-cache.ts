@@ -19,7 +19,7 @@ class CacheEntry implements ColumnMemory {
   byteLength = 0;
   /** Leases that have touched it; it can be evicted at 0. */
   pins = 0;
-  /** Whether it is evicted when the last lease ends: nobody else is to use it. */
+  /** Whether `release` was called: the memory is evicted as soon as no lease holds it. */
   isReleased = false;
   /** When it was last touched, by `performance.now`. */
   usedMs = 0;
