@@ -2,7 +2,7 @@
  * Computes aggregates without reading a column: from summaries of whole days, from chunk headers, and from templates.
  */
 import type { ChunkExtent } from "../chunk/chunk-entry.ts";
-import { type ChunkRef, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
@@ -145,7 +145,7 @@ export function fromHeader(state: AggregationState, countTexts: CountTexts): Chu
     if (textRows === undefined) state.conditions?.noteTextExcluded(chunk.residual, chunk.view);
     else if (!addFromHeader(state, chunk, textRows)) return false;
     else state.scanned.chunksCounted++;
-    countSkippedChunk(state.scanned, chunk.view.header);
+    countSkippedChunk(state.scanned, chunkSize(chunk.ref));
     return true;
   };
 }

@@ -1,11 +1,12 @@
 /** Counts rows by template and level from the templates that the query thread knows, without reading a column. */
+import { chunkSize } from "../chunk/chunk-ref.ts";
 import { isMessageTextFilter } from "../filter/message-search.ts";
 import { compileRowTest } from "../filter/predicate.ts";
 import { timeMs } from "../model/day.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
-import { countSkippedChunk, countUnreadChunk } from "../plan/scan-statistics.ts";
+import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import type { AnswerSource, ChunkAnswerSource } from "../summary/answer-source.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
@@ -33,7 +34,7 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
     if (known === undefined) return false;
     adder.add(known, { kind: "and", of: others }, chunk.view.day, bucket);
     scanned.chunksCounted++;
-    countSkippedChunk(scanned, chunk.view.header);
+    countSkippedChunk(scanned, chunkSize(chunk.ref));
     return true;
   };
 }
@@ -52,7 +53,7 @@ export function fromTemplateDays(state: AggregationState, templates: TemplateCou
       const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, yieldThread);
       if (known === undefined) return false;
       adder.add(known, { kind: "always" }, refs[0]!.day, bucket!);
-      for (const { entry } of refs) countUnreadChunk(scanned, entry);
+      for (const { entry } of refs) countSkippedChunk(scanned, entry);
       scanned.chunksCounted += refs.length;
       return true;
     });

@@ -30,7 +30,10 @@ export type BackupReadTask = BackupChunkTask | BackupFileTask;
 export function readChunkFrames({ dir, entry }: BackupChunkTask, readers: ChunkReaders): Uint8Array {
   const environment = readers.environment(dir);
   const { header } = openChunk(environment, entry, dir);
-  const keys = [{ key: headerKey(entry.id), checksum: entry.checksum }, ...chunkKeys(entry.id, header)];
+  const keys = [
+    { key: headerKey(entry.id), checksum: entry.checksum },
+    ...chunkKeys(entry.id, header.columns.all()),
+  ];
   const frames = keys.map(({ key, checksum }) => {
     const frame = environment.get(key);
     if (frame === undefined || !isIntactFrame(frame) || readFrameChecksum(frame) !== checksum) {

@@ -18,7 +18,7 @@ import {
   getAttributeBuilder,
 } from "./chunk-builder.ts";
 import { ChunkColumns } from "./chunk-columns.ts";
-import { type ChunkSource, findColumn } from "./chunk-header.ts";
+import type { ChunkSource } from "./chunk-header.ts";
 import { ChunkView } from "./chunk-view.ts";
 
 /** All rows of some chunks of one partition, chunk after chunk. Arrival numbers are absolute. */
@@ -34,14 +34,14 @@ export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
 }
 
 function hasSplitMessages({ header }: ChunkSource): boolean {
-  return header.columns[findColumn(header, "message")]?.encoding === "template";
+  return header.columns.get(header.columns.find("message"))?.encoding === "template";
 }
 
 /** For each attribute with a column of its own, the number of rows that have it. */
 function countPresentRows(sources: readonly ChunkSource[]): Map<string, number> {
   const rows = new Map<string, number>();
   for (const { header } of sources) {
-    for (const { role, key, present } of header.columns) {
+    for (const { role, key, present } of header.columns.all()) {
       if (role === "attribute") rows.set(key, (rows.get(key) ?? 0) + present);
     }
   }
@@ -54,7 +54,7 @@ function appendChunk(builder: ChunkBuilder, source: ChunkSource, present: Readon
   builder.timeNs.append(view.timeNs);
   builder.arrival.append(view.arrival);
   appendMessages(builder, view.column({ kind: "message" }));
-  for (const { role, key } of source.header.columns) {
+  for (const { role, key } of source.header.columns.all()) {
     if (role === "level") appendAttribute(builder.level, view.column({ kind: "level" }), base);
     else if (role === "attribute") {
       const attribute = getAttributeBuilder(builder, key);

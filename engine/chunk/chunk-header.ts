@@ -68,18 +68,32 @@ export interface ColumnHeader extends ColumnOutline {
   values?: ListedValue[];
 }
 
-/** Describes a chunk, without the values of its columns. */
-export interface ChunkOutline extends ChunkExtent {
+/** What a header says of a chunk as a whole. */
+interface ChunkFacts extends ChunkExtent {
   /** Added to all arrival numbers, those of the header included; absent: 0. */
   arrivalBase?: number;
   /** Number of series; chunks of metrics only. */
   series?: number;
-  columns: ColumnOutline[];
 }
 
 /** Describes a chunk; stored as JSON. */
-export interface ChunkHeader extends ChunkOutline {
+export interface ChunkHeader extends ChunkFacts {
   columns: ColumnHeader[];
+}
+
+/** The columns of a chunk as a reader knows them: each is parsed when somebody asks for it. */
+export interface ColumnOutlines {
+  readonly length: number;
+  /** Undefined where there is no such column. */
+  get(index: number): ColumnOutline | undefined;
+  all(): readonly ColumnOutline[];
+  /** Index of the first column with this role and key; -1 where there is none. */
+  find(role: ColumnRole, key?: string): number;
+}
+
+/** Describes a chunk that was opened. */
+export interface ChunkOutline extends ChunkFacts {
+  columns: ColumnOutlines;
 }
 
 /** An encoded chunk in memory: payloads and filters are in the order of the header's columns. */
@@ -109,27 +123,6 @@ export interface ChunkSource {
   filterPages?(column: number): ValuePages | undefined;
 }
 
-/**
- * For each header, the index of the first column of each role and key. Cached: every query asks several times for every
- * chunk.
- */
-const columnIndexes = new WeakMap<ChunkOutline, Map<ColumnRole, Map<string, number>>>();
-
-/** Index of the first column with this role and key; -1 where there is none. */
-export function findColumn(header: ChunkOutline, role: ColumnRole, key = ""): number {
-  let indexes = columnIndexes.get(header);
-  if (indexes === undefined) {
-    indexes = new Map();
-    for (const [i, column] of header.columns.entries()) {
-      const byKey = indexes.get(column.role) ?? new Map<string, number>();
-      indexes.set(column.role, byKey);
-      if (!byKey.has(column.key)) byKey.set(column.key, i);
-    }
-    columnIndexes.set(header, indexes);
-  }
-  return indexes.get(role)?.get(key) ?? -1;
-}
-
 /** Attribute keys of a chunk or of several. */
 export interface ListedKeys {
   keys: string[];
@@ -138,9 +131,9 @@ export interface ListedKeys {
 }
 
 /** The attribute keys that a chunk header names. Keys of overflow attributes are not among them. */
-export function listAttributeKeys(header: ChunkOutline): ListedKeys {
-  const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
-  return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
+export function listAttributeKeys(columns: readonly ColumnOutline[]): ListedKeys {
+  const keys = columns.flatMap(({ role, key }) => (role === "attribute" ? [key] : []));
+  return { keys, isWhole: !columns.some(({ role }) => role === "rest") };
 }
 
 /** Counts the rows that have a value. Without a branch, which is mispredicted where half of the rows have one. */

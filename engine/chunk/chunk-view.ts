@@ -35,7 +35,7 @@ import {
 import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
 import type { CachedValue, ChunkColumns } from "./chunk-columns.ts";
-import { type ChunkOutline, type ColumnRole, findColumn, type ListedValue } from "./chunk-header.ts";
+import type { ChunkOutline, ColumnRole, ListedValue } from "./chunk-header.ts";
 
 /** By their bytes, since a reader keeps what it found last. */
 const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
@@ -114,8 +114,8 @@ export class ChunkView {
   /** The column of a field; "absent" where no row of the chunk has it. */
   column(field: Exclude<Field, { kind: "time" }>): Column {
     if (field.kind === "template") return this.#templates();
-    if (field.kind !== "attribute") return this.#column(findColumn(this.header, field.kind));
-    const own = findColumn(this.header, "attribute", field.key);
+    if (field.kind !== "attribute") return this.#column(this.header.columns.find(field.kind));
+    const own = this.header.columns.find("attribute", field.key);
     return own >= 0 ? this.#column(own) : this.#overflowColumn(field.key);
   }
 
@@ -126,12 +126,12 @@ export class ChunkView {
 
   /** A column that describes the series of a chunk of metrics. */
   seriesColumn(role: "name" | "type" | "unit" | "fingerprint"): Column {
-    return this.#column(findColumn(this.header, role));
+    return this.#column(this.header.columns.find(role));
   }
 
   /** The membership filter over the metric names of a chunk whose header does not list them all. */
   nameFilter(): Uint8Array | undefined {
-    return this.#filter(findColumn(this.header, "name"));
+    return this.#filter(this.header.columns.find("name"));
   }
 
   /** Values of a `value` column. `offsets`: the first sample of each of its series, then the end of the last. */
@@ -143,7 +143,7 @@ export class ChunkView {
 
   /** The overflow attributes as JSON text; see column/overflow-attributes.ts. */
   get overflow(): Column {
-    return this.#column(findColumn(this.header, "rest"));
+    return this.#column(this.header.columns.find("rest"));
   }
 
   /** The column of a field as a dictionary; or absent; or a constant that every row has. */
@@ -173,13 +173,13 @@ export class ChunkView {
    */
   filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
-    return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
+    return this.#filter(this.header.columns.find(field.kind, field.kind === "attribute" ? field.key : ""));
   }
 
   /** The filter of messages that are stored as plain text; undefined where there is none. */
   plainTextFilter(): PlainTextFilter | undefined {
-    const index = findColumn(this.header, "message");
-    if (this.header.columns[index]?.encoding !== "text") return undefined;
+    const index = this.header.columns.find("message");
+    if (this.header.columns.get(index)?.encoding !== "text") return undefined;
     const filter = this.#filter(index);
     return (
       filter && getOrMake(plainTextFilters, filter, () => new PlainTextFilter(filter, this.heap.kernels))
@@ -219,7 +219,7 @@ export class ChunkView {
 
   /** Calls back for every attribute of one row. The value is UTF-8, valid until the next call. */
   eachAttribute(row: number, onAttribute: (key: string, value: Uint8Array) => void): void {
-    for (const [i, { role, key }] of this.header.columns.entries()) {
+    for (const [i, { role, key }] of this.header.columns.all().entries()) {
       if (role !== "attribute" && role !== "rest") continue;
       const column = this.#column(i);
       if (!hasValue(column, row)) continue;
@@ -252,7 +252,7 @@ export class ChunkView {
         this.readBytes += blocks.byteLength;
         return openTextBlocks(blocks, held);
       }
-      const decode = this.header.columns[index]!.role === "message" ? decodeMessage : decodeColumn;
+      const decode = this.header.columns.get(index)!.role === "message" ? decodeMessage : decodeColumn;
       return this.#decode(index, held, (payload) => decode(payload, held));
     });
     if (column.kind !== "message") return column;
@@ -277,7 +277,7 @@ export class ChunkView {
   }
 
   #number(role: ColumnRole): Float64Array {
-    const index = findColumn(this.header, role);
+    const index = this.header.columns.find(role);
     return this.#getOrMake(this.#chunk.numbers, index, (held) => {
       const values = this.#decode(index, held, (payload) => decodeDelta(payload, held));
       if (role === "arrival" && this.#chunk.source.arrivalBase !== 0) {
@@ -321,7 +321,7 @@ export class ChunkView {
   }
 
   #variablesIndex(group: number): number {
-    return findColumn(this.header, "variables", variableGroups[group]!);
+    return this.header.columns.find("variables", variableGroups[group]!);
   }
 
   #pagedTokens(index: number, group: number): PagedTokenFilter | undefined {
@@ -336,13 +336,13 @@ export class ChunkView {
 
   /** Undefined where a filter can only be read as a whole, or there is none. */
   #filterPages(index: number): ValuePages | undefined {
-    if (this.header.columns[index]?.filterPages === undefined) return undefined;
+    if (this.header.columns.get(index)?.filterPages === undefined) return undefined;
     return getOrMake(this.#chunk.filterPages, index, () => this.#chunk.source.filterPages?.(index));
   }
 
   /** Undefined also where there is no memory to cache it: filters only save work. */
   #filter(index: number): Uint8Array | undefined {
-    const filterBytes = this.header.columns[index]?.filterBytes ?? 0;
+    const filterBytes = this.header.columns.get(index)?.filterBytes ?? 0;
     if (filterBytes === 0) return undefined;
     if (!this.#chunk.filters.has(index) && !this.heap.hasRoom(filterBytes)) return undefined;
     return this.#getOrMake(this.#chunk.filters, index, (held) =>

@@ -1,8 +1,20 @@
 /**
- * A chunk header as readers keep it: its lists of values stay JSON until somebody asks for one. They are most of a header,
- * and as objects they take ten times as much memory.
+ * A chunk header as readers keep it. The descriptions of its columns and the lists of their values stay JSON until
+ * somebody asks for them: a chunk of events has hundreds of columns, of which a query needs a few.
  */
-import { type ChunkOutline, type ListedValue, parseHeader } from "./chunk-header.ts";
+
+import { lowerBound } from "../vector/binary-search.ts";
+import type { ChunkExtent } from "./chunk-entry.ts";
+import {
+  type ChunkHeader,
+  type ChunkOutline,
+  type ColumnHeader,
+  type ColumnOutline,
+  type ColumnOutlines,
+  type ColumnRole,
+  type ListedValue,
+  parseHeader,
+} from "./chunk-header.ts";
 
 export interface OpenedHeader {
   header: ChunkOutline;
@@ -10,69 +22,158 @@ export interface OpenedHeader {
   listedValues(column: number): ListedValue[] | undefined;
 }
 
-const listStart = '"values":';
-
-/** Opens the JSON of a chunk header whose frame or batch was verified. Keeps nothing of `json`. */
+/** Opens the JSON of a chunk header whose frame or batch was verified. Keeps `json`, which nobody may change. */
 export function openHeader(json: Uint8Array): OpenedHeader {
-  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
-  return splitHeader(text) ?? openParsed(json);
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  const columns = locateColumns(bytes);
+  return columns === undefined ? openParsed(parseHeader(json)) : openLocated(bytes, columns);
 }
 
-/** Parses all but the lists. Undefined where a list does not end at its first two brackets, since a value has them. */
-function splitHeader(text: string): OpenedHeader | undefined {
-  const rest: string[] = [];
-  const lists: string[] = [];
-  let from = 0;
-  for (let at = text.indexOf(listStart); at >= 0; at = text.indexOf(listStart, from)) {
-    const listFrom = at + listStart.length;
-    const listTo = text.startsWith("[]", listFrom) ? listFrom + 2 : text.indexOf("]]", listFrom) + 2;
-    if (listTo < listFrom) return undefined;
-    // A number stands for the list.
-    rest.push(text.slice(from, listFrom), String(lists.length));
-    lists.push(text.slice(listFrom, listTo));
-    from = listTo;
-  }
-  rest.push(text.slice(from));
-  const outline = parseOutline(rest.join(""), lists.length);
-  return outline && { header: outline, listedValues: makeLists(outline, lists) };
+/** A range of bytes. */
+interface ByteRange {
+  from: number;
+  to: number;
 }
 
-/** An outline whose columns have the number of their list. */
-type NumberedOutline = ChunkOutline & { columns: { values?: number }[] };
-
-/**
- * Undefined where this is no outline, or not every list is a column's. Values have no quotes that are not escaped, so what
- * is left of a list that was cut is never a column with a role.
+/*
+ * A quote in a text of JSON has a backslash before it, so none of these stands in a text.
  */
-function parseOutline(text: string, listCount: number): NumberedOutline | undefined {
-  try {
-    const outline = JSON.parse(text) as NumberedOutline;
-    let listed = 0;
-    for (const { role, values } of outline.columns) {
-      if (typeof role !== "string") return undefined;
-      if (values !== undefined && values !== listed++) return undefined;
+const columnsStart = Buffer.from('"columns":[');
+const columnStart = Buffer.from('{"role":"');
+const listStart = Buffer.from(',"values":[');
+const closingBracket = 0x5d;
+
+/** The bytes between the brackets of the columns; undefined where the JSON is not as encoders write it. */
+function locateColumns(bytes: Buffer): ByteRange | undefined {
+  const start = bytes.indexOf(columnsStart);
+  const from = start + columnsStart.byteLength;
+  // Only numbers stand behind the columns.
+  const to = bytes.lastIndexOf(closingBracket);
+  if (start < 0 || to < from) return undefined;
+  const first = bytes.toString("latin1", from, Math.min(to, from + 64));
+  return from === to || /^\{"role":"[a-z]+","key":"/.test(first) ? { from, to } : undefined;
+}
+
+function openLocated(bytes: Buffer, { from, to }: ByteRange): OpenedHeader {
+  const extent = JSON.parse(bytes.toString("latin1", 0, from) + bytes.toString("latin1", to)) as ChunkExtent;
+  const columns = new LocatedColumns(bytes, { from, to });
+  return { header: { ...extent, columns }, listedValues: (column) => columns.listedValues(column) };
+}
+
+/** Columns that are parsed one by one. Each object of a column begins with its role and its key. */
+class LocatedColumns implements ColumnOutlines {
+  readonly #bytes: Buffer;
+  /** Where the columns stand. */
+  readonly #range: ByteRange;
+  /** Where each of the columns begins that were passed so far. */
+  readonly #starts: number[] = [];
+  #passedTo: number;
+  readonly #parsed: ColumnOutline[] = [];
+  /** Indexes that were asked for, by role and key. */
+  readonly #indexes = new Map<string, number>();
+  /** Lists are parsed again where the garbage collector has taken them. */
+  readonly #lists = new Map<number, WeakRef<ListedValue[]>>();
+
+  constructor(bytes: Buffer, range: ByteRange) {
+    this.#bytes = bytes;
+    this.#range = range;
+    this.#passedTo = range.from;
+  }
+
+  get length(): number {
+    this.#passTo(this.#range.to);
+    return this.#starts.length;
+  }
+
+  get(index: number): ColumnOutline | undefined {
+    const known = this.#parsed[index];
+    if (known !== undefined) return known;
+    const json = this.#jsonOf(index);
+    if (json === undefined) return undefined;
+    const column = parseOutline(json);
+    this.#parsed[index] = column;
+    return column;
+  }
+
+  all(): readonly ColumnOutline[] {
+    for (let i = 0; i < this.length; i++) this.get(i);
+    return this.#parsed;
+  }
+
+  find(role: ColumnRole, key = ""): number {
+    const name = `${role} ${key}`;
+    let index = this.#indexes.get(name);
+    if (index === undefined) {
+      const at = this.#bytes.indexOf(`{"role":"${role}","key":${JSON.stringify(key)},`, this.#range.from);
+      if (at >= 0) this.#passTo(at + 1);
+      index = at < 0 ? -1 : lowerBound(this.#starts, at);
+      this.#indexes.set(name, index);
     }
-    return listed === listCount ? outline : undefined;
-  } catch {
-    return undefined;
+    return index;
+  }
+
+  listedValues(index: number): ListedValue[] | undefined {
+    const known = this.#lists.get(index)?.deref();
+    if (known !== undefined) return known;
+    const column = this.#jsonOf(index);
+    if (column === undefined || column.indexOf(listStart) < 0) return undefined;
+    const { values } = parseColumn(column);
+    if (values !== undefined) this.#lists.set(index, new WeakRef(values));
+    return values;
+  }
+
+  /** Finds where the columns begin, up to a place. */
+  #passTo(place: number): void {
+    while (this.#passedTo < place) {
+      const start = this.#bytes.indexOf(columnStart, this.#passedTo);
+      if (start >= 0) this.#starts.push(start);
+      this.#passedTo = start < 0 ? this.#range.to : start + columnStart.byteLength;
+    }
+  }
+
+  /** The JSON of a column; undefined where there is no such column. */
+  #jsonOf(index: number): Buffer | undefined {
+    // The column ends before the comma that stands before the next one.
+    while (this.#starts.length < index + 2 && this.#passedTo < this.#range.to)
+      this.#passTo(this.#passedTo + 1);
+    const from = this.#starts[index];
+    if (from === undefined) return undefined;
+    const next = this.#starts[index + 1];
+    return this.#bytes.subarray(from, next === undefined ? this.#range.to : next - 1);
   }
 }
 
-/** Returns what parses a list. What it returned last is used again while the garbage collector leaves it. */
-function makeLists({ columns }: NumberedOutline, lists: readonly string[]): OpenedHeader["listedValues"] {
-  const parsed: WeakRef<ListedValue[]>[] = [];
-  return (column) => {
-    const list = columns[column]?.values;
-    if (list === undefined) return undefined;
-    const known = parsed[list]?.deref();
-    if (known !== undefined) return known;
-    const values = JSON.parse(lists[list]!) as ListedValue[];
-    parsed[list] = new WeakRef(values);
-    return values;
-  };
+/** Parses a column without its list of values. */
+function parseOutline(json: Buffer): ColumnOutline {
+  const start = json.indexOf(listStart);
+  if (start < 0) return parseColumn(json);
+  try {
+    const end = json.indexOf("]", start);
+    const listEnd = end === start + listStart.byteLength ? end + 1 : json.indexOf("]]", start) + 2;
+    return JSON.parse(json.toString("utf8", 0, start) + json.toString("utf8", listEnd)) as ColumnOutline;
+  } catch {
+    // A value has two brackets in it.
+    const { values, ...outline } = parseColumn(json);
+    return outline;
+  }
 }
 
-function openParsed(json: Uint8Array): OpenedHeader {
-  const header = parseHeader(json);
-  return { header, listedValues: (column) => header.columns[column]?.values };
+function parseColumn(json: Buffer): ColumnHeader {
+  return JSON.parse(json.toString("utf8")) as ColumnHeader;
+}
+
+function openParsed({ columns, ...extent }: ChunkHeader): OpenedHeader {
+  const outlines = columns.map(({ values, ...outline }): ColumnOutline => outline);
+  return {
+    header: {
+      ...extent,
+      columns: {
+        length: outlines.length,
+        get: (index) => outlines[index],
+        all: () => outlines,
+        find: (role, key = "") => outlines.findIndex((column) => column.role === role && column.key === key),
+      },
+    },
+    listedValues: (index) => columns[index]?.values,
+  };
 }

@@ -10,7 +10,6 @@ import { completeFrame, FrameKind, isIntactFrame, readFrame, reopenFrame } from 
 import type { ChunkExtent } from "./chunk-entry.ts";
 import {
   type ChunkHeader,
-  type ChunkOutline,
   type ChunkSource,
   type ColumnOutline,
   type EncodedChunk,
@@ -91,7 +90,7 @@ export function isPackedPart(bytes: Uint8Array): boolean {
 /** Opens a serialized part in place, without a copy. Throws Failure "damage" where the bytes are not a part. */
 export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   const opened = openHeader(readPartJson(bytes));
-  const { payload, filter } = locateColumns(bytes, opened.header);
+  const { payload, filter } = locateColumns(bytes, opened.header.columns.all());
   if (!isPackedPart(bytes)) return { ...opened, arrivalBase, payload, filter };
   const unpack = (frame: Uint8Array) => readFrame(frame, noKey, FrameKind.column, "batch: a column");
   return {
@@ -108,7 +107,7 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
 /** The chunk of a packed part, in memory of its own. Throws as `openPart`. */
 export function readPackedChunk(bytes: Uint8Array, arrivalBase: number): PackedChunk {
   const header = parseHeader(readPartJson(bytes));
-  const { payload, filter } = locateColumns(bytes, header);
+  const { payload, filter } = locateColumns(bytes, header.columns);
   const copy = (frame: Uint8Array) => {
     // The frames get new checksums, so that the old ones are verified here.
     if (!isIntactFrame(frame)) throw new Failure("damage", "batch: the checksum of a column does not match");
@@ -141,11 +140,11 @@ interface LocatedColumns {
   filter(column: number): Uint8Array | undefined;
 }
 
-function locateColumns(bytes: Uint8Array, header: ChunkOutline): LocatedColumns {
+function locateColumns(bytes: Uint8Array, columns: readonly ColumnOutline[]): LocatedColumns {
   const lengthsOf = isPackedPart(bytes) ? packedLengths : plainLengths;
   const places: { payload: number; payloadBytes: number; filter: number; filterBytes: number }[] = [];
   let at = 8 + align8(readPartJson(bytes).byteLength);
-  for (const column of header.columns) {
+  for (const column of columns) {
     const [payloadBytes, filterBytes] = lengthsOf(column);
     const filter = at + align8(payloadBytes);
     places.push({ payload: at, payloadBytes, filter, filterBytes });

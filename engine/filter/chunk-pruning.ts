@@ -1,6 +1,5 @@
 /** Evaluates filters on a chunk's header and membership filters, before any column is read. */
 import type { ColumnOutline, ListedValue } from "../chunk/chunk-header.ts";
-import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
 import { findNgrams, mayContainNgrams, NgramLength } from "../template/ngram-filter.ts";
@@ -76,10 +75,10 @@ function matchConjunction(filters: readonly Filter[], view: ChunkView): MatchRes
 function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
   const { field } = filter;
   if (field.kind === "time" || field.kind === "template") return "some";
-  const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
-  const column = view.header.columns[index];
+  const index = view.header.columns.find(field.kind, field.kind === "attribute" ? field.key : "");
+  const column = view.header.columns.get(index);
   if (column === undefined) {
-    if (findColumn(view.header, "rest") >= 0) return "some";
+    if (view.header.columns.find("rest") >= 0) return "some";
     return compileValueTest(filter)(undefined) ? "all" : "none";
   }
   const listed = view.listedValues(index);
@@ -143,11 +142,11 @@ function isExcludedByTokens(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
   const { tokens } = needleOf(filter);
   if (tokens.length === 0) return false;
-  if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template")
+  if (view.header.columns.get(view.header.columns.find("message"))?.encoding !== "template")
     return view.plainTextFilter()?.mayContain({ ngrams: [], pieces: tokens.flat() }) === false;
   return tokens.some((token) => {
     return variableGroups.every((name, group) => {
-      if (findColumn(view.header, "variables", name) < 0) return true;
+      if (view.header.columns.find("variables", name) < 0) return true;
       return view.tokenFilter(group)?.mayContain(token) === false;
     });
   });

@@ -1,6 +1,5 @@
 /** A row that is taken through the steps of a query by itself. Its fields are read when a step asks for them. */
 
-import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
@@ -81,7 +80,7 @@ export class RowAttributes {
 
   /** Whether the row was stored with the attribute. */
   isStored(key: string): boolean {
-    if (findColumn(this.#view.header, "attribute", key) < 0) return this.#overflowText(key) !== undefined;
+    if (this.#view.header.columns.find("attribute", key) < 0) return this.#overflowText(key) !== undefined;
     return hasValue(this.#view.column({ kind: "attribute", key }), this.#row);
   }
 
@@ -103,7 +102,7 @@ export class RowAttributes {
   }
 
   #storedText(key: string): string | undefined {
-    if (findColumn(this.#view.header, "attribute", key) < 0) return this.#overflowText(key);
+    if (this.#view.header.columns.find("attribute", key) < 0) return this.#overflowText(key);
     return columnText(this.#view.column({ kind: "attribute", key }), this.#row);
   }
 

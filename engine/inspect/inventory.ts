@@ -114,10 +114,10 @@ async function addPartition(
  * The column headers of a chunk, or why they cannot be read: a running store may have merged the chunk away in the
  * meantime.
  */
-function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnOutline[] | string {
+function readColumnHeaders(dir: string, entry: ChunkEntry): readonly ColumnOutline[] | string {
   const environment = openEnvironment(dir, { readOnly: true });
   try {
-    return openChunk(environment, entry, dir).header.columns;
+    return openChunk(environment, entry, dir).header.columns.all();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return error.message;

@@ -217,7 +217,10 @@ function findOrphanKeys(environment: LmdbEnvironment, dir: string, manifest: Man
   const present = new Set(environment.keys().map((key) => Buffer.from(key).toString("hex")));
   for (const entry of manifest.chunks) {
     const { header } = openChunk(environment, entry, dir);
-    for (const key of [headerKey(entry.id), ...chunkKeys(entry.id, header).map(({ key }) => key)]) {
+    for (const key of [
+      headerKey(entry.id),
+      ...chunkKeys(entry.id, header.columns.all()).map(({ key }) => key),
+    ]) {
       if (!present.delete(key.toString("hex"))) {
         throw new Failure("damage", `${dir} chunk ${entry.id}: a value is missing`);
       }

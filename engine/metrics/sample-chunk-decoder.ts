@@ -80,6 +80,7 @@ function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWrit
 /** The columns of labels in the order in which identities have them: by the bytes of their keys. */
 function sortLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
   return view.header.columns
+    .all()
     .flatMap(({ role, key }) => (role === "attribute" ? [key] : []))
     .map((key) => ({ key: Buffer.from(key, "utf8"), column: view.column({ kind: "attribute", key }) }))
     .sort((a, b) => Buffer.compare(a.key, b.key));

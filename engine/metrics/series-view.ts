@@ -35,7 +35,7 @@ export class SeriesView {
     this.#offsets = view.numbers("samples");
     this.#clocks = view.numbers("clock");
     const firsts: number[] = [];
-    for (const [column, { role, key }] of view.header.columns.entries()) {
+    for (const [column, { role, key }] of view.header.columns.all().entries()) {
       if (role !== "value") continue;
       firsts.push(Number(key));
       this.#blockColumns.push(column);

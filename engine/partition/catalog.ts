@@ -261,7 +261,8 @@ export class Catalog {
   }
 
   #listKeys(part: MemtablePart): ListedKeys {
-    const listed = this.#keysOfParts.get(part) ?? listAttributeKeys(openPart(part.bytes, 0).header);
+    const listed =
+      this.#keysOfParts.get(part) ?? listAttributeKeys(openPart(part.bytes, 0).header.columns.all());
     this.#keysOfParts.set(part, listed);
     return listed;
   }

@@ -6,7 +6,7 @@
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { makeChunkEntry } from "../chunk/chunk-entry.ts";
-import type { ChunkHeader, ChunkOutline, ChunkSource } from "../chunk/chunk-header.ts";
+import type { ChunkHeader, ChunkSource, ColumnOutline } from "../chunk/chunk-header.ts";
 import { openHeader } from "../chunk/opened-header.ts";
 import { chunkKeyBytes, type PackedChunk } from "../chunk/packed-chunk.ts";
 import { Failure } from "../failure.ts";
@@ -109,10 +109,12 @@ export function openChunk(
     const payload = readFrame(stored, key, kind, `${where}: ${what}`);
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
-  const opened = openHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
+  const key = headerKey(entry.id);
+  const json = read(key, FrameKind.chunkHeader, entry.checksum, "the header", { isKept: true });
+  const opened = openHeader(json);
   const { header } = opened;
   const nameColumn = (i: number): string => {
-    const { key, role } = header.columns[i]!;
+    const { key, role } = header.columns.get(i)!;
     return `column ${key === "" ? role : JSON.stringify(key)}`;
   };
   /** Reads parts of a frame's payload as it is stored. */
@@ -130,23 +132,23 @@ export function openChunk(
     arrivalBase: header.arrivalBase ?? 0,
     payload: (i) => {
       const key = chunkKey(entry.id, i, ColumnPart.payload);
-      return read(key, FrameKind.column, header.columns[i]!.checksum, nameColumn(i), { isKept: true });
+      return read(key, FrameKind.column, header.columns.get(i)!.checksum, nameColumn(i), { isKept: true });
     },
     filter: (i) => {
-      const column = header.columns[i]!;
+      const column = header.columns.get(i)!;
       if (column.filterBytes === 0) return undefined;
       const key = chunkKey(entry.id, i, ColumnPart.filter);
       return read(key, FrameKind.column, column.filterChecksum, "a membership filter");
     },
     payloadBlocks: (i) => {
-      const { blocks, payloadBytes } = header.columns[i]!;
+      const { blocks, payloadBytes } = header.columns.get(i)!;
       if (blocks === undefined) return undefined;
       const what = nameColumn(i);
       const readStored = readParts(chunkKey(entry.id, i, ColumnPart.payload), what);
       return openBlocks(payloadBytes, blocks, readStored, `${where}: ${what}`);
     },
     filterPages: (i) => {
-      const { filterPages, filterBytes } = header.columns[i]!;
+      const { filterPages, filterBytes } = header.columns.get(i)!;
       if (filterPages === undefined) return undefined;
       const what = "a membership filter";
       const readStored = readParts(chunkKey(entry.id, i, ColumnPart.filter), what);
@@ -156,11 +158,13 @@ export function openChunk(
 }
 
 /**
- * Keys and checksums of every value that a chunk's header names: payloads and filters of its columns, without the
- * header itself.
+ * Keys and checksums of every value of a chunk's columns: their payloads and filters, without the chunk's header.
  */
-export function chunkKeys(id: number, header: ChunkOutline): { key: Buffer; checksum: number | undefined }[] {
-  return header.columns.flatMap((column, i) => {
+export function chunkKeys(
+  id: number,
+  columns: readonly ColumnOutline[],
+): { key: Buffer; checksum: number | undefined }[] {
+  return columns.flatMap((column, i) => {
     const payload = { key: chunkKey(id, i, ColumnPart.payload), checksum: column.checksum };
     const filter = { key: chunkKey(id, i, ColumnPart.filter), checksum: column.filterChecksum };
     return column.filterBytes > 0 ? [payload, filter] : [payload];

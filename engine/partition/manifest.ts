@@ -60,7 +60,7 @@ export function addAttributeKeys(manifest: Manifest, headers: readonly ChunkHead
   const keys = new Set(manifest.attributeKeys);
   let hasMore = manifest.moreKeys === true;
   for (const header of headers) {
-    const listed = listAttributeKeys(header);
+    const listed = listAttributeKeys(header.columns);
     hasMore ||= !listed.isWhole;
     for (const key of listed.keys) {
       if (keys.size < manifestKeysMax) keys.add(key);

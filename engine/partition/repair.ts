@@ -37,7 +37,7 @@ export async function repairPartition(dir: string, day: number, report: ReportPr
   const wanted = new Map<string, number>();
   for (const { entry, header } of found) {
     wanted.set(headerKey(entry.id).toString("hex"), entry.checksum);
-    for (const { key, checksum } of chunkKeys(entry.id, header))
+    for (const { key, checksum } of chunkKeys(entry.id, header.columns))
       wanted.set(key.toString("hex"), checksum ?? 0);
   }
   const { missing } = await rebuildEnvironment(dir, rebuilt, wanted);

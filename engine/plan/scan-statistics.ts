@@ -33,12 +33,6 @@ export interface ScanStatistics {
   conditions?: ConditionStatistics[];
 }
 
-/** The sizes of a column in a chunk header. */
-interface StoredColumn {
-  storedBytes?: number;
-  payloadBytes: number;
-}
-
 /** Statistics of a scan that has read nothing yet. */
 export function emptyScanStatistics(): ScanStatistics {
   return {
@@ -57,18 +51,8 @@ export function emptyConditionStatistics(): ConditionStatistics {
   return { chunksExcluded: 0, rowsExcluded: 0, chunks: 0, rowsIn: 0, rowsOut: 0, milliseconds: 0 };
 }
 
-/** Adds a chunk that its header answered. */
+/** Adds a chunk of which no column was read. `bytes`: as stored or, of a part, in memory. */
 export function countSkippedChunk(
-  scanned: ScanStatistics,
-  { rows, columns }: { rows: number; columns: readonly StoredColumn[] },
-): void {
-  scanned.chunksSkipped++;
-  scanned.rowsSkipped += rows;
-  for (const { storedBytes, payloadBytes } of columns) scanned.bytesSkipped += storedBytes ?? payloadBytes;
-}
-
-/** Adds a chunk that was not opened. */
-export function countUnreadChunk(
   scanned: ScanStatistics,
   { rows, bytes }: { rows: number; bytes: number },
 ): void {

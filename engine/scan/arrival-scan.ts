@@ -3,8 +3,14 @@
  * readers of a live tail.
  */
 
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import {
+  type ChunkRef,
+  chunkSize,
+  type DamagedChunk,
+  extentOf,
+  type OpenChunkView,
+  toDamagedChunk,
+} from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask, ScanAnswer } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
@@ -105,11 +111,11 @@ interface ChunkSelectionScan {
 }
 
 function readChunk(scan: ChunkSelectionScan): void {
-  const { task, view, reading, scanned } = scan;
+  const { task, ref, view, reading, scanned } = scan;
   const { filter, rowsAtATime } = reading;
   const { from: leastNs } = clampToDay(reading.fromNs, endOfTimeNs, view.day);
   if (view.header.timeNsMax < leastNs || matchFromStatistics(filter, view) === "none") {
-    countSkippedChunk(scanned, view.header);
+    countSkippedChunk(scanned, chunkSize(ref));
     return;
   }
   scanned.chunks++;

@@ -2,8 +2,7 @@
  * Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns.
  */
 
-import { findColumn } from "../chunk/chunk-header.ts";
-import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, type DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import { type Column, columnText, dictionaryTexts } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
@@ -92,20 +91,20 @@ function finishFieldCount({ answer, keys }: FieldCount): FieldCountAnswer {
 
 /** Counts a chunk from its header, where all rows pass and every key has a column of its own. */
 function fromHeader(count: FieldCount): ChunkAnswerSource {
-  return ({ view, residual }) => {
+  return ({ ref, view, residual }) => {
     const { task, extraction, answer } = count;
     const { header, rows } = view;
     const range = clampToDay(task.fromNs, task.toNs, view.day);
     const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
-    const levels = view.listedValues(findColumn(header, "level"));
+    const levels = view.listedValues(header.columns.find("level"));
     const levelless = levels && countOf(levels, "");
     if (!isWhole || residual.length > 0 || extraction !== undefined || levelless === undefined) return false;
-    if (findColumn(header, "rest") >= 0) return false;
+    if (header.columns.find("rest") >= 0) return false;
     answer.rows += rows;
     answer.levels += rows - levelless;
-    for (const { role, key, present } of header.columns)
+    for (const { role, key, present } of header.columns.all())
       if (role === "attribute") addKey(count, key, present);
-    countSkippedChunk(count.scanned, header);
+    countSkippedChunk(count.scanned, chunkSize(ref));
     return true;
   };
 }
@@ -149,7 +148,7 @@ async function countColumns(count: FieldCount, matched: ChunkMatch): Promise<voi
   const { view } = matched;
   const { task, yieldThread, answer } = count;
   answer.rows += matched.rows;
-  for (const { role, key, present } of view.header.columns) {
+  for (const { role, key, present } of view.header.columns.all()) {
     if (role === "attribute") {
       const isInEveryRow = present === view.rows;
       const rows = isInEveryRow

@@ -1,6 +1,6 @@
 /** Finds the first matching rows of some chunks in an order, on one thread. */
 
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, extentOf } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
@@ -73,7 +73,7 @@ export async function pruneSearch(
     const textRows = countTexts(residual, ref, view);
     if (textRows === undefined) {
       search.conditions?.noteTextExcluded(residual, view);
-      countSkippedChunk(search.scanned, view.header);
+      countSkippedChunk(search.scanned, chunkSize(ref));
       return true;
     }
     rowsInFirst ??= search.extraction.length === 0 ? passingRows(residual, view, textRows) : 0;
@@ -102,7 +102,10 @@ function createSearch(task: SearchTask, access: ChunkAccess): FirstRowsSearch {
     first,
     filter,
     extraction: rest,
-    isNeeded: ({ day, header }) => first.admits(day, isNewestFirst ? header.timeNsMax : header.timeNsMin),
+    isNeeded: (ref) => {
+      const { timeNsMin, timeNsMax } = extentOf(ref);
+      return first.admits(ref.day, isNewestFirst ? timeNsMax : timeNsMin);
+    },
     ...beginStatistics(filter, task),
     damaged: [],
   };

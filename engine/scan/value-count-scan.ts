@@ -151,7 +151,7 @@ async function countColumns(count: ValueCount, matched: ChunkMatch): Promise<voi
   const { view } = matched;
   const { task, yieldThread } = count;
   count.rows += matched.rows;
-  for (const [i, { role, key }] of view.header.columns.entries()) {
+  for (const [i, { role, key }] of view.header.columns.all().entries()) {
     if (role === "attribute") countColumn(count, { kind: "attribute", key }, matched, i);
     else if (role === "level") countColumn(count, { kind: "level" }, matched, i);
     else if (role === "message") countColumn(count, { kind: "template" }, matched);

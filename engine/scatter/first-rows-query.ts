@@ -3,7 +3,7 @@
 import { type ChunkRef, chunkSize, extentOf } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { RowOrder, RowQuery, SearchResult } from "../plan/row-query.ts";
-import { countUnreadChunk } from "../plan/scan-statistics.ts";
+import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import { compareIn } from "../scan/first-rows.ts";
 import type { SearchAnswer, SearchTask } from "../scan/first-rows-scan.ts";
 import { decodeFoundRow } from "../scan/found-rows.ts";
@@ -68,7 +68,7 @@ async function askNearest(
   const isFull = rows.timeNs.length === task.limit;
   const others = chunks.slice(1).filter((ref) => {
     if (!isFull || mayReach(ref, task.order, rows.day[last]!, rows.timeNs[last]!)) return true;
-    countUnreadChunk(scanned, chunkSize(ref));
+    countSkippedChunk(scanned, chunkSize(ref));
     return false;
   });
   if (others.length === 0) return first;

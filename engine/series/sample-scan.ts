@@ -1,8 +1,7 @@
 /** Aggregates the samples of a share of the series, on one thread: all chunks that have samples of them, day by day. */
 
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
-import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer } from "../chunk/chunk-task.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
@@ -132,7 +131,7 @@ async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChu
           ? selectSeries(aggregation, ref, new SeriesView(view))
           : undefined;
         scanned.bytes += view.readBytes;
-        if (selected === undefined) countSkippedChunk(scanned, view.header);
+        if (selected === undefined) countSkippedChunk(scanned, chunkSize(ref));
         else chunks.push(selected);
       } finally {
         view.close();

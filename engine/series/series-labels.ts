@@ -1,8 +1,13 @@
 /** Counts series by metric, label key or label value, over one thread's share of the series. */
 
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { toDamagedChunk } from "../chunk/chunk-ref.ts";
+import {
+  type ChunkRef,
+  chunkSize,
+  type DamagedChunk,
+  type OpenChunkView,
+  toDamagedChunk,
+} from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer } from "../chunk/chunk-task.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
@@ -83,7 +88,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
   const view = open(ref);
   try {
     if (!mayHaveSeries(view, task.name, filter)) {
-      countSkippedChunk(scanned, view.header);
+      countSkippedChunk(scanned, chunkSize(ref));
       return;
     }
     const chunk = new SeriesView(view);
@@ -150,9 +155,11 @@ function makeTextCounter(
 function makeKeyReader(chunk: SeriesView): (index: number) => string[] {
   const { view } = chunk;
   if (view.overflow.kind !== "absent") return (index) => chunk.labels(index).map(([key]) => key);
-  const columns = view.header.columns.flatMap(({ role, key }) =>
-    role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
-  );
+  const columns = view.header.columns
+    .all()
+    .flatMap(({ role, key }) =>
+      role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
+    );
   return (index) => columns.flatMap(({ key, column }) => (hasValue(column, index) ? [key] : []));
 }
 

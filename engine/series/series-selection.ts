@@ -1,6 +1,5 @@
 /** Selects the series of a metric that pass a query's filters and fall to one thread, before any sample is read. */
 
-import { findColumn } from "../chunk/chunk-header.ts";
 import type { SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
@@ -54,7 +53,7 @@ export function mayHaveSeries(view: ChunkView, name: string | undefined, filter:
 }
 
 function mayHaveName(view: ChunkView, name: string): boolean {
-  const names = view.listedValues(findColumn(view.header, "name"));
+  const names = view.listedValues(view.header.columns.find("name"));
   if (names !== undefined) return names.some(([value]) => value === name);
   const members = view.nameFilter();
   return members === undefined || mayContain(members, hashText(name));

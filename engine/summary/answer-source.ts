@@ -2,7 +2,7 @@
  * Sources of an answer, from the cheapest to the dearest: day summaries, chunk headers, templates, columns. Each
  * answers for the chunks that it can and leaves the others to the next.
  */
-import { type ChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { findResidualFilters } from "../filter/chunk-pruning.ts";
@@ -40,7 +40,7 @@ export interface ChunkScan extends ScanAnswer, ChunkAccess {
   /** Where the query is to be explained. */
   conditions?: ConditionCounter | undefined;
   /** False for a chunk whose rows cannot change the answer any more; without it every chunk is needed. */
-  isNeeded?: (view: ChunkView) => boolean;
+  isNeeded?: (ref: ChunkRef) => boolean;
 }
 
 /** Asks each source for what the sources before it left; returns the chunks that no source answered for. */
@@ -51,8 +51,8 @@ export async function answerFrom(sources: readonly AnswerSource[], { chunks }: C
 }
 
 /**
- * Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the
- * others.
+ * Opens the chunks one by one, but for those whose times say that they are not needed. Skips those that cannot hold
+ * matching rows, and asks `sources` in turn for each of the others.
  */
 export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {
@@ -60,11 +60,15 @@ export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]
     for (const ref of chunks) {
       await scan.yieldThread();
       checkControl(scan.task.control);
+      if (!mayHaveRows(scan, ref)) {
+        countSkippedChunk(scan.scanned, chunkSize(ref));
+        continue;
+      }
       let view: ChunkView | undefined;
       try {
         view = scan.open(ref);
         const undecided = undecidedFilters(scan, view);
-        if (undecided === undefined) countSkippedChunk(scan.scanned, view.header);
+        if (undecided === undefined) countSkippedChunk(scan.scanned, chunkSize(ref));
         else if (!(await isAnswered({ ref, view, residual: undecided }, sources))) residual.push(ref);
       } catch (error) {
         // The store quarantines the chunk and asks again, so what was counted of it is in no answer.
@@ -82,14 +86,15 @@ async function isAnswered(chunk: OpenChunk, sources: readonly ChunkAnswerSource[
   return false;
 }
 
+/** Whether the time range has a part of the chunk, and the answer needs it. */
+function mayHaveRows({ task, isNeeded }: ChunkScan, ref: ChunkRef): boolean {
+  const { timeNsMin, timeNsMax } = extentOf(ref);
+  const range = clampToDay(task.fromNs, task.toNs, ref.day);
+  return timeNsMax >= range.from && timeNsMin < range.to && isNeeded?.(ref) !== false;
+}
+
 /** The filters that statistics leave undecided; undefined where no row of the chunk can be in the answer. */
-function undecidedFilters(
-  { task, filter, isNeeded, conditions }: ChunkScan,
-  view: ChunkView,
-): Filter[] | undefined {
-  const { timeNsMin, timeNsMax } = view.header;
-  const range = clampToDay(task.fromNs, task.toNs, view.day);
-  if (timeNsMax < range.from || timeNsMin >= range.to || isNeeded?.(view) === false) return undefined;
+function undecidedFilters({ filter, conditions }: ChunkScan, view: ChunkView): Filter[] | undefined {
   const residual = findResidualFilters(filter, view);
   if (residual === undefined) conditions?.noteExcluded(view);
   return residual;

@@ -7,12 +7,7 @@
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
-import {
-  countSkippedChunk,
-  countUnreadChunk,
-  emptyScanStatistics,
-  type ScanStatistics,
-} from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import { fieldKey, listedValueCounts } from "./header-counts.ts";
 
 /** Opens a chunk after letting other work of the thread run. */
@@ -94,7 +89,7 @@ export class DaySummaries {
       return;
     }
     const scanned = emptyScanStatistics();
-    for (const { entry } of day.refs) countUnreadChunk(scanned, entry);
+    for (const { entry } of day.refs) countSkippedChunk(scanned, entry);
     digest.found = { counts, scanned };
     this.#evictTexts();
   }
@@ -144,7 +139,7 @@ async function summarizeDay(
       const listed = field === undefined ? [[undefined, view.rows] as const] : listedValueCounts(field, view);
       if (listed === undefined) return unknown;
       for (const [text, rows] of listed) counts.set(text, (counts.get(text) ?? 0) + rows);
-      countSkippedChunk(scanned, view.header);
+      countSkippedChunk(scanned, ref.entry);
     } finally {
       view.close();
     }

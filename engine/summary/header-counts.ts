@@ -1,6 +1,5 @@
 /** Counts and bounds that a chunk's header gives exactly, without reading a column. */
 
-import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import { compileRowTest, toFieldText } from "../filter/predicate.ts";
@@ -69,8 +68,8 @@ export function countFromHeader(
 /** Bounds of a field over all rows; "none" where no row has a number; undefined where the header does not give them. */
 export function boundsFromHeader({ field, path }: Value, view: ChunkView): NumberBounds | "none" | undefined {
   if (path !== undefined || field.kind !== "attribute") return undefined;
-  const column = view.header.columns[findColumn(view.header, "attribute", field.key)];
-  if (column === undefined) return findColumn(view.header, "rest") >= 0 ? undefined : "none";
+  const column = view.header.columns.get(view.header.columns.find("attribute", field.key));
+  if (column === undefined) return view.header.columns.find("rest") >= 0 ? undefined : "none";
   const { min, max } = column;
   return min === undefined || max === undefined ? undefined : { min, max };
 }
@@ -83,10 +82,10 @@ export function toLabel(field: Field, text: string | undefined): string {
 /** Every text of a field with its rows; undefined where the header does not list them. */
 export function listedValueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
   if (field.kind === "time" || field.kind === "template") return undefined;
-  const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
-  const column = view.header.columns[index];
+  const index = view.header.columns.find(field.kind, field.kind === "attribute" ? field.key : "");
+  const column = view.header.columns.get(index);
   if (column === undefined) {
-    return findColumn(view.header, "rest") >= 0 ? undefined : [[undefined, view.rows]];
+    return view.header.columns.find("rest") >= 0 ? undefined : [[undefined, view.rows]];
   }
   const listed = view.listedValues(index);
   if (listed === undefined) return undefined;

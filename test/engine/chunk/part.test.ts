@@ -63,7 +63,7 @@ function pack(chunk: EncodedChunk): Uint8Array {
 
 /** The header that a source was opened with. */
 function headerOf({ header, listedValues }: ChunkSource): ChunkHeader {
-  const columns = header.columns.map((column, i): ColumnHeader => {
+  const columns = header.columns.all().map((column, i): ColumnHeader => {
     const values = listedValues(i);
     return values === undefined ? column : { ...column, values };
   });

@@ -156,7 +156,7 @@ test.each(caches)("long messages are decompressed where they are read, %s", (_, 
   const random = new Random(seed + 3);
   const messages = drawMessages(random);
   const { source, parts } = sealMessages(messages);
-  const column = source.header.columns.find(({ role }) => role === "message")!;
+  const column = source.header.columns.all().find(({ role }) => role === "message")!;
   expect(column.encoding).toBe("text");
   expect(column.blocks).toBeGreaterThan(3);
   const { texts, close } = openTexts(source, new ColumnCache({ bytesMax, keepsRecent: false }));
@@ -178,7 +178,7 @@ test.each(caches)("long messages are decompressed where they are read, %s", (_, 
   expect(Buffer.from(texts.text.bytes).equals(Buffer.from(messages.join("")))).toBe(true);
   close();
 
-  const whole = source.payload(source.header.columns.indexOf(column));
+  const whole = source.payload(source.header.columns.all().indexOf(column));
   expect(whole.byteLength).toBe(column.payloadBytes);
 });
 
@@ -202,7 +202,7 @@ test(`columns share a window, and what is read of one from its beginning to its 
   for (const chunk of [0, 1]) {
     const before = chunks[chunk]!.parts();
     for (let from = 0; from < 14_000; from += 2_048) expectRows(chunk, from, Math.min(14_000, from + 2_048));
-    const column = chunks[chunk]!.source.header.columns.find(({ role }) => role === "message")!;
+    const column = chunks[chunk]!.source.header.columns.all().find(({ role }) => role === "message")!;
     expect(chunks[chunk]!.parts() - before).toBe(column.blocks! - 1);
   }
   for (let i = 0; i < 300; i++) {
@@ -222,7 +222,7 @@ test("a column of which single blocks were read is loaded between tasks, unless 
   const cache = new ColumnCache({ bytesMax: 2 ** 29, keepsRecent: false });
   const open = () => {
     const { source, parts } = sealMessages(messages);
-    const blocks = source.header.columns.find(({ role }) => role === "message")!.blocks!;
+    const blocks = source.header.columns.all().find(({ role }) => role === "message")!.blocks!;
     const chunk = new ChunkColumns(source, 0);
     const view = new ChunkView(chunk, cache.lease());
     const texts = view.column({ kind: "message" }) as PlainTextColumn;
@@ -252,7 +252,7 @@ test("a column of which single blocks were read is loaded between tasks, unless 
 test("a block that is damaged is not loaded between tasks, and is an error for those who read it", () => {
   const messages = drawMessages(new Random(seed + 6));
   const { source } = sealMessages(messages);
-  const index = source.header.columns.findIndex(({ role }) => role === "message");
+  const index = source.header.columns.all().findIndex(({ role }) => role === "message");
   const blocks = source.payloadBlocks!(index)!;
   const damagedFrom = blocks.ranges.at(-1)!.from;
   const damaged: ChunkSource = {

@@ -231,7 +231,7 @@ describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHea
         ...source,
         payload(column) {
           const stored = source.payload(column);
-          const { role } = source.header.columns[column]!;
+          const { role } = source.header.columns.get(column)!;
           return role === "variables" && random.below(2) === 0 ? damage(stored, random) : stored;
         },
       };

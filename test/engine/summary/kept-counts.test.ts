@@ -2,20 +2,18 @@
 import { expect, test } from "vitest";
 import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { openHeader } from "../../../engine/chunk/opened-header.ts";
 import type { Field } from "../../../engine/index.ts";
 import { DaySummaries, type UncountedDay } from "../../../engine/summary/day-summaries.ts";
 
 /** Chunks of ten rows whose headers do not list the values of attributes. */
 const open = async () =>
   ({
+    ...openHeader(Buffer.from(JSON.stringify({ rows: 10, columns: ["user", ...others].map(makeColumn) }))),
     rows: 10,
-    header: {
-      rows: 10,
-      columns: ["user", ...others].map((key) => ({ role: "attribute", key, present: 10 })),
-    },
-    listedValues: () => undefined,
     close: () => undefined,
   }) as unknown as ChunkView;
+const makeColumn = (key: string) => ({ role: "attribute", key, present: 10 });
 const others = Array.from({ length: 10 }, (_, i) => `other${i}`);
 
 const refOf = (id: number, checksum = id): SealedChunkRef =>
