@@ -68,6 +68,11 @@ export const queryThreadRowsMax = 4_096;
  * as a thread keeps open (`openChunksMax`), since the scan threads would read columns of all chunks beyond it.
  */
 export const queryThreadChunksMax = 4_096;
+/**
+ * So many chunks that the query thread has not opened are left to the scan threads, which read them at the same time: a
+ * header and its filters take 1 to 3 ms.
+ */
+export const unopenedChunksMin = 4;
 /** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */
 export const queryThreadTemplatesShare = 1 / 4;
 /** Where a filter tests row by row, it does so in blocks of this many rows: other queries run between two blocks. */

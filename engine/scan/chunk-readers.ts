@@ -2,7 +2,7 @@
 
 import { ChunkColumns } from "../chunk/chunk-columns.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkView } from "../chunk/chunk-view.ts";
 import { openPart } from "../chunk/part.ts";
 import { loadNextBlock } from "../column/text-blocks.ts";
@@ -27,7 +27,7 @@ export class ChunkReaders {
   open(ref: ChunkRef): ChunkView {
     const [known, name, most] =
       ref.kind === "sealed"
-        ? [this.#chunks, `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}`, openChunksMax]
+        ? [this.#chunks, nameOf(ref), openChunksMax]
         : [this.#parts, String(ref.id), openPartsMax];
     const chunk = known.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
     known.delete(name);
@@ -35,6 +35,11 @@ export class ChunkReaders {
     const [oldest] = known.size > most ? known.keys() : [];
     if (oldest !== undefined) this.#drop(known, oldest);
     return new ChunkView(chunk, this.#memory.lease());
+  }
+
+  /** Whether a sealed chunk was opened before, so that its header is in memory. */
+  isOpen(ref: SealedChunkRef): boolean {
+    return this.#chunks.has(nameOf(ref));
   }
 
   /** Closes a partition whose folder is about to be removed. */
@@ -99,4 +104,8 @@ export class ChunkReaders {
     for (const held of [...(known.get(name)?.held ?? [])]) this.#memory.release(held);
     known.delete(name);
   }
+}
+
+function nameOf({ dir, entry }: SealedChunkRef): string {
+  return `${dir}/${entry.id}/${entry.checksum}`;
 }

@@ -10,6 +10,7 @@ import {
   defaultQueryMemoryBytes,
   queryThreadChunksMax,
   queryThreadRowsMax,
+  unopenedChunksMin,
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
@@ -24,6 +25,7 @@ import {
 } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
+import type { TemplateSource } from "../summary/template-summaries.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import type {
   MetadataAnswer,
@@ -127,14 +129,46 @@ export async function scatterGather<Answer extends ScanAnswer>(
       return [(await context.queryThread.run(task)) as Answer];
     }
     if (!isWorthMetadata(task)) return askResidual(task);
-    const metadata = await context.queryThread.answerFromMetadata(task);
-    const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
+    const unopened = await listUnopened(context, task);
+    const { answers: known, residual, metadata } = await answerFromMetadata<Answer>(context, task, unopened);
+    const answers = await askResidual(residual, metadata);
+    const unlisted = [...(metadata?.unlisted ?? [])];
+    if (unopened.length > 0) context.runInBackground(learnMetadata(context, task));
     // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
     // read only the newest of these chunks.
-    if (metadata.unlisted.size > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
-      context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
-    return [metadata.answer as ScanAnswer as Answer, ...answers];
+    else if (unlisted.length > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
+      context.runInBackground(learnTemplates(context, unlisted));
+    return [...known, ...answers];
   });
+}
+
+/**
+ * The chunks that the query thread has not opened, and had better leave to the scan threads: all of these together read
+ * headers and filters sooner. None where they are few, where headers seem to be the answer, and for a search, which may
+ * need the first chunk alone.
+ */
+async function listUnopened({ queryThread }: ScatterContext, task: RowTask): Promise<readonly ChunkRef[]> {
+  if (task.kind === "search" || task.control.isWarmUp) return [];
+  const unopened = task.chunks.filter((ref) => ref.kind === "sealed" && !queryThread.readers.isOpen(ref));
+  if (unopened.length < unopenedChunksMin) return [];
+  if (task.steps.length > 0) return unopened;
+  const [first, ...others] = unopened as [ChunkRef, ...ChunkRef[]];
+  const { residual } = await queryThread.answerFromMetadata({ ...task, chunks: [first] });
+  return residual.length === 0 ? [] : others;
+}
+
+/** Answers on the query thread what it can, but for some chunks that are left to the scan threads. */
+async function answerFromMetadata<Answer>(
+  { queryThread }: ScatterContext,
+  task: RowTask,
+  left: readonly ChunkRef[],
+): Promise<{ answers: Answer[]; residual: RowTask; metadata: MetadataAnswer | undefined }> {
+  const isLeft = new Set(left);
+  const chunks = task.chunks.filter((ref) => !isLeft.has(ref));
+  if (chunks.length === 0) return { answers: [], residual: task, metadata: undefined };
+  const metadata = await queryThread.answerFromMetadata({ ...task, chunks });
+  const residual = { ...task, chunks: [...metadata.residual, ...left] };
+  return { answers: [metadata.answer as ScanAnswer as Answer], residual, metadata };
 }
 
 /**
@@ -155,17 +189,26 @@ export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damag
   }
 }
 
+/** Reads on the query thread what it left to the scan threads, so that it answers the next query of the kind by itself. */
+async function learnMetadata(context: ScatterContext, task: RowTask): Promise<void> {
+  const { control, end } = startControl({}, context.queryMemory);
+  await context.queryThread.learnMetadata({ ...task, control }, templateSource(context)).finally(end);
+}
+
 /** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */
 function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]): Promise<void> {
-  const { catalog, queryThread, threads } = context;
-  return queryThread.learn(refs, {
+  return context.queryThread.learn(refs, templateSource(context));
+}
+
+function templateSource({ catalog, threads, queryMemory }: ScatterContext): TemplateSource {
+  return {
     list: async (chunks) => {
-      const { control, end } = startControl({}, context.queryMemory);
+      const { control, end } = startControl({}, queryMemory);
       const task = { kind: "templates", chunks, control } as const;
       return (await askScanThreads<ListedTemplates[]>(threads, task).finally(end)).flat();
     },
     chunksIn: ({ signal, day }) => new Set(catalog.find(signal, day)?.manifest.chunks.map(chunkIdentity)),
-  });
+  };
 }
 
 /** Asks each scan thread about its own chunks of a task. */

@@ -1,10 +1,12 @@
 /** Carries out scan tasks on one thread: a scan thread, or the query thread for what is small or needs no column. */
+import { setTimeout } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
+import { Failure } from "../failure.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
-import { checkControl, type YieldThread } from "../plan/query-control.ts";
+import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
@@ -87,6 +89,9 @@ export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   uncounted?: readonly UncountedDay[];
 }
 
+/** Milliseconds after a query until what it needed is learned: whoever asked often asks something else at once. */
+const learnAfterMs = 50;
+
 /** Milliseconds of work after which a scan lets other work of its thread run. */
 const turnMs = 4;
 
@@ -98,6 +103,7 @@ export class ScanExecutor {
   #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
   readonly #templates: TemplateSummaries;
+  #learning: { control: QueryControl; ended: Promise<void> } | undefined;
 
   constructor(options: ColumnCacheOptions) {
     this.#cache = new ColumnCache(options);
@@ -170,14 +176,41 @@ export class ScanExecutor {
     return this.#templates.learn(refs, source, yieldWhenDue());
   }
 
+  /**
+   * Reads the metadata that answers a task, and lists the templates that do, so that this thread answers the next task of
+   * the kind. While it does so for one task, others are left out.
+   */
+  async learnMetadata(task: RowTask, source: TemplateSource): Promise<void> {
+    if (this.#learning !== undefined) return;
+    const learning = { control: task.control, ended: this.#learnMetadata(task, source) };
+    this.#learning = learning;
+    await learning.ended.finally(() => (this.#learning = undefined));
+  }
+
+  async #learnMetadata(task: RowTask, source: TemplateSource): Promise<void> {
+    try {
+      await setTimeout(learnAfterMs);
+      checkControl(task.control);
+      const { unlisted } = await this.answerFromMetadata(task);
+      if (unlisted.size > 0 && task.kind === "aggregate") await this.learn([...unlisted], source);
+    } catch (error) {
+      // It was cancelled, or had too little time or memory: the next query reads what is missing.
+      if (!(error instanceof Failure)) throw error;
+    }
+  }
+
   /** Keeps the counts of a day; see `DaySummaries.keep`. */
   keepCounts(day: UncountedDay, counts: ReadonlyMap<string, number> | "too many"): void {
     this.#summaries.keep(day, counts);
   }
 
-  /** Ends a listing of templates that is under way. */
-  endLearning(): Promise<void> {
-    return this.#templates.endLearning();
+  /** Ends what `learn` and `learnMetadata` are about to read. */
+  async endLearning(): Promise<void> {
+    const { control, ended } = this.#learning ?? {};
+    if (control !== undefined) Atomics.store(control.cancel, 0, 1);
+    await this.#templates.endLearning();
+    // Whoever began it reports its failure.
+    await ended?.catch(() => undefined);
   }
 
   /** Closes chunks that are about to be removed, or without `chunks` a partition whose folder is. */
