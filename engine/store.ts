@@ -368,7 +368,7 @@ export class Store {
       quarantine: (chunk) => this.#quarantine(chunk),
       queryMemory: this.#queryMemory,
       runInBackground: (work) => {
-        work.catch((error) => this.#log("error", `templates: ${error.message}`));
+        work.catch((error) => this.#log("error", `learning for later queries: ${error.message}`));
       },
     };
   }
@@ -379,7 +379,7 @@ export class Store {
       this.#damage.report(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
   }
 
-  /** Resolves when the queries that run now have ended, and a listing of templates that one of them started. */
+  /** Resolves when the queries that run now have ended, and what they had the query thread learn. */
   async #queriesEnded(): Promise<void> {
     await this.#running.ended();
     await this.#queryThread.endLearning();

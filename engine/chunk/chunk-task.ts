@@ -24,4 +24,6 @@ export interface ScanAnswer {
 export interface ChunkAccess {
   open: OpenChunkView;
   yieldThread: YieldThread;
+  /** Those of the chunks that another thread should open; none by default. */
+  leftToOthers?: (chunks: readonly ChunkRef[]) => ReadonlySet<ChunkRef>;
 }

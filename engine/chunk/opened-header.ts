@@ -25,8 +25,8 @@ export interface OpenedHeader {
 /** Opens the JSON of a chunk header whose frame or batch was verified. Keeps `json`, which nobody may change. */
 export function openHeader(json: Uint8Array): OpenedHeader {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  const columns = locateColumns(bytes);
-  return columns === undefined ? openParsed(parseHeader(json)) : openLocated(bytes, columns);
+  const columns = findColumnsRange(bytes);
+  return columns === undefined ? openParsed(parseHeader(json)) : openUnparsed(bytes, columns);
 }
 
 /** A range of bytes. */
@@ -42,9 +42,11 @@ const columnsStart = Buffer.from('"columns":[');
 const columnStart = Buffer.from('{"role":"');
 const listStart = Buffer.from(',"values":[');
 const closingBracket = 0x5d;
+/** Searches for a column in the bytes of a header, 2 to 30 µs each, after which all columns are parsed and indexed. */
+const searchesMax = 32;
 
 /** The bytes between the brackets of the columns; undefined where the JSON is not as encoders write it. */
-function locateColumns(bytes: Buffer): ByteRange | undefined {
+function findColumnsRange(bytes: Buffer): ByteRange | undefined {
   const start = bytes.indexOf(columnsStart);
   const from = start + columnsStart.byteLength;
   // Only numbers stand behind the columns.
@@ -54,14 +56,14 @@ function locateColumns(bytes: Buffer): ByteRange | undefined {
   return from === to || /^\{"role":"[a-z]+","key":"/.test(first) ? { from, to } : undefined;
 }
 
-function openLocated(bytes: Buffer, { from, to }: ByteRange): OpenedHeader {
+function openUnparsed(bytes: Buffer, { from, to }: ByteRange): OpenedHeader {
   const extent = JSON.parse(bytes.toString("latin1", 0, from) + bytes.toString("latin1", to)) as ChunkExtent;
-  const columns = new LocatedColumns(bytes, { from, to });
+  const columns = new UnparsedColumns(bytes, { from, to });
   return { header: { ...extent, columns }, listedValues: (column) => columns.listedValues(column) };
 }
 
 /** Columns that are parsed one by one. Each object of a column begins with its role and its key. */
-class LocatedColumns implements ColumnOutlines {
+class UnparsedColumns implements ColumnOutlines {
   readonly #bytes: Buffer;
   /** Where the columns stand. */
   readonly #range: ByteRange;
@@ -69,8 +71,10 @@ class LocatedColumns implements ColumnOutlines {
   readonly #starts: number[] = [];
   #passedTo: number;
   readonly #parsed: ColumnOutline[] = [];
-  /** Indexes that were asked for, by role and key. */
-  readonly #indexes = new Map<string, number>();
+  /** Keys that were searched for. */
+  #searches = 0;
+  /** The index of the first column of each role and key, once there were many searches. */
+  #indexes: Map<ColumnRole, Map<string, number>> | undefined;
   /** Lists are parsed again where the garbage collector has taken them. */
   readonly #lists = new Map<number, WeakRef<ListedValue[]>>();
 
@@ -101,15 +105,13 @@ class LocatedColumns implements ColumnOutlines {
   }
 
   find(role: ColumnRole, key = ""): number {
-    const name = `${role} ${key}`;
-    let index = this.#indexes.get(name);
-    if (index === undefined) {
-      const at = this.#bytes.indexOf(`{"role":"${role}","key":${JSON.stringify(key)},`, this.#range.from);
-      if (at >= 0) this.#passTo(at + 1);
-      index = at < 0 ? -1 : lowerBound(this.#starts, at);
-      this.#indexes.set(name, index);
-    }
-    return index;
+    if (this.#searches === searchesMax) this.#indexes ??= indexColumns(this.all());
+    if (this.#indexes !== undefined) return this.#indexes.get(role)?.get(key) ?? -1;
+    this.#searches++;
+    const at = this.#bytes.indexOf(`{"role":"${role}","key":${JSON.stringify(key)},`, this.#range.from);
+    if (at < 0) return -1;
+    this.#passTo(at + 1);
+    return lowerBound(this.#starts, at);
   }
 
   listedValues(index: number): ListedValue[] | undefined {
@@ -141,6 +143,16 @@ class LocatedColumns implements ColumnOutlines {
     const next = this.#starts[index + 1];
     return this.#bytes.subarray(from, next === undefined ? this.#range.to : next - 1);
   }
+}
+
+function indexColumns(columns: readonly ColumnOutline[]): Map<ColumnRole, Map<string, number>> {
+  const indexes = new Map<ColumnRole, Map<string, number>>();
+  for (const [i, { role, key }] of columns.entries()) {
+    const byKey = indexes.get(role) ?? new Map<string, number>();
+    indexes.set(role, byKey);
+    if (!byKey.has(key)) byKey.set(key, i);
+  }
+  return indexes;
 }
 
 /** Parses a column without its list of values. */

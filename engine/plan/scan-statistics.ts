@@ -25,7 +25,7 @@ export interface ScanStatistics {
   chunksSkipped: number;
   /** Rows of the skipped chunks. */
   rowsSkipped: number;
-  /** Bytes of the skipped chunks' columns, as stored. */
+  /** Bytes of the skipped chunks as stored, filters included, or of parts in memory. */
   bytesSkipped: number;
   /** Those of the skipped chunks whose rows were counted by headers, templates or summaries of days. */
   chunksCounted: number;

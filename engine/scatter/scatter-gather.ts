@@ -10,7 +10,6 @@ import {
   defaultQueryMemoryBytes,
   queryThreadChunksMax,
   queryThreadRowsMax,
-  unopenedChunksMin,
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
@@ -129,46 +128,15 @@ export async function scatterGather<Answer extends ScanAnswer>(
       return [(await context.queryThread.run(task)) as Answer];
     }
     if (!isWorthMetadata(task)) return askResidual(task);
-    const unopened = await listUnopened(context, task);
-    const { answers: known, residual, metadata } = await answerFromMetadata<Answer>(context, task, unopened);
-    const answers = await askResidual(residual, metadata);
-    const unlisted = [...(metadata?.unlisted ?? [])];
-    if (unopened.length > 0) context.runInBackground(learnMetadata(context, task));
+    const metadata = await context.queryThread.answerFromMetadata(task);
+    const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
+    if (metadata.isLeftToOthers) context.runInBackground(learnMetadata(context, task));
     // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
     // read only the newest of these chunks.
-    else if (unlisted.length > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
-      context.runInBackground(learnTemplates(context, unlisted));
-    return [...known, ...answers];
+    if (metadata.unlisted.size > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
+      context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
+    return [metadata.answer as ScanAnswer as Answer, ...answers];
   });
-}
-
-/**
- * The chunks that the query thread has not opened, and had better leave to the scan threads: all of these together read
- * headers and filters sooner. None where they are few, where headers seem to be the answer, and for a search, which may
- * need the first chunk alone.
- */
-async function listUnopened({ queryThread }: ScatterContext, task: RowTask): Promise<readonly ChunkRef[]> {
-  if (task.kind === "search" || task.control.isWarmUp) return [];
-  const unopened = task.chunks.filter((ref) => ref.kind === "sealed" && !queryThread.readers.isOpen(ref));
-  if (unopened.length < unopenedChunksMin) return [];
-  if (task.steps.length > 0) return unopened;
-  const [first, ...others] = unopened as [ChunkRef, ...ChunkRef[]];
-  const { residual } = await queryThread.answerFromMetadata({ ...task, chunks: [first] });
-  return residual.length === 0 ? [] : others;
-}
-
-/** Answers on the query thread what it can, but for some chunks that are left to the scan threads. */
-async function answerFromMetadata<Answer>(
-  { queryThread }: ScatterContext,
-  task: RowTask,
-  left: readonly ChunkRef[],
-): Promise<{ answers: Answer[]; residual: RowTask; metadata: MetadataAnswer | undefined }> {
-  const isLeft = new Set(left);
-  const chunks = task.chunks.filter((ref) => !isLeft.has(ref));
-  if (chunks.length === 0) return { answers: [], residual: task, metadata: undefined };
-  const metadata = await queryThread.answerFromMetadata({ ...task, chunks });
-  const residual = { ...task, chunks: [...metadata.residual, ...left] };
-  return { answers: [metadata.answer as ScanAnswer as Answer], residual, metadata };
 }
 
 /**
@@ -191,8 +159,12 @@ export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damag
 
 /** Reads on the query thread what it left to the scan threads, so that it answers the next query of the kind by itself. */
 async function learnMetadata(context: ScatterContext, task: RowTask): Promise<void> {
-  const { control, end } = startControl({}, context.queryMemory);
-  await context.queryThread.learnMetadata({ ...task, control }, templateSource(context)).finally(end);
+  const { queryThread, queryMemory } = context;
+  if (queryThread.isLearning) return;
+  const { control, end } = startControl({}, queryMemory);
+  // Parts are opened sooner than they are learned, and would be held in memory until then.
+  const chunks = task.chunks.filter(({ kind }) => kind === "sealed");
+  await queryThread.learnMetadata({ ...task, chunks, control }, templateSource(context), end);
 }
 
 /** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */

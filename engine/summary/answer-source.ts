@@ -52,16 +52,21 @@ export async function answerFrom(sources: readonly AnswerSource[], { chunks }: C
 
 /**
  * Opens the chunks one by one, but for those whose times say that they are not needed. Skips those that cannot hold
- * matching rows, and asks `sources` in turn for each of the others.
+ * matching rows, and asks `sources` in turn for each of the others. What is left to other threads is not opened here.
  */
 export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {
     const residual: ChunkRef[] = [];
+    const left = scan.leftToOthers?.(chunks);
     for (const ref of chunks) {
       await scan.yieldThread();
       checkControl(scan.task.control);
       if (!mayHaveRows(scan, ref)) {
         countSkippedChunk(scan.scanned, chunkSize(ref));
+        continue;
+      }
+      if (left?.has(ref) === true) {
+        residual.push(ref);
         continue;
       }
       let view: ChunkView | undefined;

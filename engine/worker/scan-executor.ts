@@ -2,10 +2,10 @@
 import { setTimeout } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
-import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
-import { queryThreadTemplatesShare } from "../limits.ts";
+import { queryThreadTemplatesShare, unopenedChunksMin } from "../limits.ts";
 import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
@@ -85,12 +85,16 @@ export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
+  /** Whether some residual chunks were not opened. */
+  isLeftToOthers: boolean;
   /** Days whose counts are worth keeping: the next query would be answered from them. See `keepCounts`. */
   uncounted?: readonly UncountedDay[];
 }
 
 /** Milliseconds after a query until what it needed is learned: whoever asked often asks something else at once. */
 const learnAfterMs = 50;
+/** Failures after which the next query reads what was not learned. */
+const learningEnds: ReadonlySet<Failure["kind"]> = new Set(["cancelled", "deadline", "limit"]);
 
 /** Milliseconds of work after which a scan lets other work of its thread run. */
 const turnMs = 4;
@@ -103,7 +107,10 @@ export class ScanExecutor {
   #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
   readonly #templates: TemplateSummaries;
-  #learning: { control: QueryControl; ended: Promise<void> } | undefined;
+  /** The task that waits to be learned, or whose metadata is being read. */
+  #learning: { control: QueryControl; abort: AbortController } | undefined;
+  /** Calls of `learnMetadata` that have not ended. */
+  readonly #learnings = new Set<Promise<void>>();
 
   constructor(options: ColumnCacheOptions) {
     this.#cache = new ColumnCache(options);
@@ -145,13 +152,30 @@ export class ScanExecutor {
     }
   }
 
-  /** Answers what needs no column, from what this thread has in memory. Throws as `run`. */
-  answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
-    return withCharge(task, (charged) => this.#answerFromMetadata(charged));
+  /**
+   * Answers what needs no column. Chunks that this thread has not opened are left to the scan threads, which together read
+   * headers and filters sooner, where they are more than a few; but not those of a search, which may need the first chunk
+   * alone. Throws as `run`.
+   */
+  async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
+    const left = new Set<ChunkRef>();
+    const leftToOthers = (chunks: readonly ChunkRef[]): ReadonlySet<ChunkRef> => {
+      const unopened = chunks.filter((ref) => ref.kind === "sealed" && !this.readers.isOpen(ref));
+      if (unopened.length >= unopenedChunksMin) for (const ref of unopened) left.add(ref);
+      return left;
+    };
+    const opensAll = task.kind === "search" || task.control.isWarmUp;
+    const answer = await withCharge(task, (charged) =>
+      this.#readMetadata(charged, opensAll ? {} : { leftToOthers }),
+    );
+    return { ...answer, isLeftToOthers: answer.residual.some((ref) => left.has(ref)) };
   }
 
-  async #answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
-    const access = this.#access(task);
+  async #readMetadata(
+    task: RowTask,
+    others: Pick<ChunkAccess, "leftToOthers"> = {},
+  ): Promise<Omit<MetadataAnswer, "isLeftToOthers">> {
+    const access = { ...this.#access(task), ...others };
     const templates = new TemplateCounts(this.#templates);
     const { countTexts, unlisted } = templates;
     const unknown = { rowsInFirst: 0, unlisted };
@@ -176,27 +200,41 @@ export class ScanExecutor {
     return this.#templates.learn(refs, source, yieldWhenDue());
   }
 
-  /**
-   * Reads the metadata that answers a task, and lists the templates that do, so that this thread answers the next task of
-   * the kind. While it does so for one task, others are left out.
-   */
-  async learnMetadata(task: RowTask, source: TemplateSource): Promise<void> {
-    if (this.#learning !== undefined) return;
-    const learning = { control: task.control, ended: this.#learnMetadata(task, source) };
-    this.#learning = learning;
-    await learning.ended.finally(() => (this.#learning = undefined));
+  /** Whether `learnMetadata` waits or reads. */
+  get isLearning(): boolean {
+    return this.#learning !== undefined;
   }
 
-  async #learnMetadata(task: RowTask, source: TemplateSource): Promise<void> {
+  /**
+   * Reads the metadata that answers a task, and lists the templates that do, so that this thread answers the next task of
+   * the kind. Waits a moment first. `onRead` is called when the metadata is read; until then no other task is learned.
+   */
+  async learnMetadata(task: RowTask, source: TemplateSource, onRead: () => void): Promise<void> {
+    const abort = new AbortController();
+    const ended = this.#learnMetadata(task, source, { signal: abort.signal, onRead });
+    this.#learning = { control: task.control, abort };
+    this.#learnings.add(ended);
+    await ended.finally(() => this.#learnings.delete(ended));
+  }
+
+  async #learnMetadata(
+    task: RowTask,
+    source: TemplateSource,
+    { signal, onRead }: { signal: AbortSignal; onRead: () => void },
+  ): Promise<void> {
+    let unlisted: ReadonlySet<SealedChunkRef>;
     try {
-      await setTimeout(learnAfterMs);
+      await setTimeout(learnAfterMs, undefined, { signal });
+      ({ unlisted } = await withCharge(task, (charged) => this.#readMetadata(charged)));
       checkControl(task.control);
-      const { unlisted } = await this.answerFromMetadata(task);
-      if (unlisted.size > 0 && task.kind === "aggregate") await this.learn([...unlisted], source);
     } catch (error) {
-      // It was cancelled, or had too little time or memory: the next query reads what is missing.
-      if (!(error instanceof Failure)) throw error;
+      if (signal.aborted || (error instanceof Failure && learningEnds.has(error.kind))) return;
+      throw error;
+    } finally {
+      this.#learning = undefined;
+      onRead();
     }
+    if (unlisted.size > 0 && task.kind === "aggregate") await this.learn([...unlisted], source);
   }
 
   /** Keeps the counts of a day; see `DaySummaries.keep`. */
@@ -206,11 +244,13 @@ export class ScanExecutor {
 
   /** Ends what `learn` and `learnMetadata` are about to read. */
   async endLearning(): Promise<void> {
-    const { control, ended } = this.#learning ?? {};
-    if (control !== undefined) Atomics.store(control.cancel, 0, 1);
+    if (this.#learning !== undefined) {
+      Atomics.store(this.#learning.control.cancel, 0, 1);
+      this.#learning.abort.abort();
+    }
     await this.#templates.endLearning();
-    // Whoever began it reports its failure.
-    await ended?.catch(() => undefined);
+    // Whoever began them reports their failures.
+    await Promise.allSettled([...this.#learnings]);
   }
 
   /** Closes chunks that are about to be removed, or without `chunks` a partition whose folder is. */
