@@ -42,7 +42,7 @@ const columnsStart = Buffer.from('"columns":[');
 const columnStart = Buffer.from('{"role":"');
 const listStart = Buffer.from(',"values":[');
 const closingBracket = 0x5d;
-/** Searches for a column in the bytes of a header, 2 to 30 µs each, after which all columns are parsed and indexed. */
+/** After so many searches in the bytes of a header, 2 to 30 µs each, all columns are parsed and indexed. */
 const searchesMax = 32;
 
 /** The bytes between the brackets of the columns; undefined where the JSON is not as encoders write it. */
@@ -71,7 +71,8 @@ class UnparsedColumns implements ColumnOutlines {
   readonly #starts: number[] = [];
   #passedTo: number;
   readonly #parsed: ColumnOutline[] = [];
-  /** Keys that were searched for. */
+  #all: readonly ColumnOutline[] | undefined;
+  /** Searches for columns in the bytes. */
   #searches = 0;
   /** The index of the first column of each role and key, once there were many searches. */
   #indexes: Map<ColumnRole, Map<string, number>> | undefined;
@@ -100,8 +101,8 @@ class UnparsedColumns implements ColumnOutlines {
   }
 
   all(): readonly ColumnOutline[] {
-    for (let i = 0; i < this.length; i++) this.get(i);
-    return this.#parsed;
+    this.#all ??= Array.from({ length: this.length }, (_, i) => this.get(i)!);
+    return this.#all;
   }
 
   find(role: ColumnRole, key = ""): number {
@@ -176,6 +177,7 @@ function parseColumn(json: Buffer): ColumnHeader {
 
 function openParsed({ columns, ...extent }: ChunkHeader): OpenedHeader {
   const outlines = columns.map(({ values, ...outline }): ColumnOutline => outline);
+  const indexes = indexColumns(outlines);
   return {
     header: {
       ...extent,
@@ -183,7 +185,7 @@ function openParsed({ columns, ...extent }: ChunkHeader): OpenedHeader {
         length: outlines.length,
         get: (index) => outlines[index],
         all: () => outlines,
-        find: (role, key = "") => outlines.findIndex((column) => column.role === role && column.key === key),
+        find: (role, key = "") => indexes.get(role)?.get(key) ?? -1,
       },
     },
     listedValues: (index) => columns[index]?.values,

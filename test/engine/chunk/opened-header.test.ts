@@ -54,16 +54,17 @@ function checkOpened(json: string, header: ChunkHeader): void {
   const { header: outline, listedValues } = openHeader(Buffer.from(json));
   const withoutValues = ({ values, ...column }: ColumnHeader) => column;
   const columns = header.columns.map(withoutValues);
-  // In any order, as queries ask.
-  for (let round = 0; round < 2 * columns.length; round++) {
+  // In any order, as queries ask. Many of them have the columns indexed.
+  const rounds = columns.length === 0 ? 0 : random.oneIn(8) ? 150 : 2 * columns.length;
+  for (let round = 0; round < rounds; round++) {
     const index = random.below(columns.length);
     const { role, key } = columns[index]!;
     const first = columns.findIndex((column) => column.role === role && column.key === key);
     if (random.oneIn(2)) expect(outline.columns.find(role, key)).toBe(first);
+    else expect(outline.columns.find("attribute", `${text()}?`)).toBe(-1);
     if (random.oneIn(2)) expect(outline.columns.get(index)).toEqual(columns[index]);
     if (random.oneIn(2)) expect(listedValues(index)).toEqual(header.columns[index]!.values);
   }
-  expect(outline.columns.find("attribute", `${text()}?`)).toBe(-1);
   for (const index of [-1, columns.length]) {
     expect(listedValues(index)).toBeUndefined();
     expect(outline.columns.get(index)).toBeUndefined();
