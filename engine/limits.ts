@@ -69,8 +69,8 @@ export const queryThreadRowsMax = 4_096;
  */
 export const queryThreadChunksMax = 4_096;
 /**
- * So many chunks that the query thread has not opened are left to the scan threads, which read them at the same time: a
- * header and its filters take 1 to 3 ms.
+ * From this many unopened chunks on, the query thread leaves their headers and filters to the scan threads, which read them
+ * in parallel. A header with its filters takes 1 to 3 ms; waking a thread takes 0.2 ms.
  */
 export const unopenedChunksMin = 4;
 /** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */

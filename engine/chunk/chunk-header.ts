@@ -81,7 +81,7 @@ export interface ChunkHeader extends ChunkFacts {
   columns: ColumnHeader[];
 }
 
-/** The columns of a chunk as a reader knows them: each is parsed when somebody asks for it. */
+/** Descriptions of the columns of a chunk, by index. A description may be parsed on first use. */
 export interface ColumnOutlines {
   readonly length: number;
   /** Undefined where there is no such column. */
@@ -91,7 +91,7 @@ export interface ColumnOutlines {
   find(role: ColumnRole, key?: string): number;
 }
 
-/** Describes a chunk that was opened. */
+/** Describes an opened chunk. */
 export interface ChunkOutline extends ChunkFacts {
   columns: ColumnOutlines;
 }

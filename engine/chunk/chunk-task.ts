@@ -24,6 +24,6 @@ export interface ScanAnswer {
 export interface ChunkAccess {
   open: OpenChunkView;
   yieldThread: YieldThread;
-  /** Those of the chunks that another thread should open; none by default. */
+  /** Which of the chunks this thread must not open, since scan threads will read them; by default none. */
   leftToOthers?: (chunks: readonly ChunkRef[]) => ReadonlySet<ChunkRef>;
 }

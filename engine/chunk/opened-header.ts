@@ -1,6 +1,6 @@
 /**
- * A chunk header as readers keep it. The descriptions of its columns and the lists of their values stay JSON until
- * somebody asks for them: a chunk of events has hundreds of columns, of which a query needs a few.
+ * A chunk header in memory. It stays JSON, and the description of a column and the list of its values are parsed on first
+ * use: a chunk of events has hundreds of columns, of which a query needs a few.
  */
 
 import { lowerBound } from "../vector/binary-search.ts";
@@ -22,7 +22,10 @@ export interface OpenedHeader {
   listedValues(column: number): ListedValue[] | undefined;
 }
 
-/** Opens the JSON of a chunk header whose frame or batch was verified. Keeps `json`, which nobody may change. */
+/**
+ * Opens the JSON of a chunk header. The caller has verified the checksum of its frame or batch. `json` is kept and read
+ * later, so its bytes must not change.
+ */
 export function openHeader(json: Uint8Array): OpenedHeader {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   const columns = findColumnsRange(bytes);
@@ -62,13 +65,14 @@ function openUnparsed(bytes: Buffer, { from, to }: ByteRange): OpenedHeader {
   return { header: { ...extent, columns }, listedValues: (column) => columns.listedValues(column) };
 }
 
-/** Columns that are parsed one by one. Each object of a column begins with its role and its key. */
+/** The columns of a header as JSON, each parsed on first use. The JSON of a column begins with its role and its key. */
 class UnparsedColumns implements ColumnOutlines {
   readonly #bytes: Buffer;
-  /** Where the columns stand. */
+  /** The bytes from the first column to the end of the last. */
   readonly #range: ByteRange;
-  /** Where each of the columns begins that were passed so far. */
+  /** Offsets of the columns that were found so far. */
   readonly #starts: number[] = [];
+  /** Columns that begin before this offset are in `#starts`. */
   #passedTo: number;
   readonly #parsed: ColumnOutline[] = [];
   #all: readonly ColumnOutline[] | undefined;
@@ -76,7 +80,7 @@ class UnparsedColumns implements ColumnOutlines {
   #searches = 0;
   /** The index of the first column of each role and key, once there were many searches. */
   #indexes: Map<ColumnRole, Map<string, number>> | undefined;
-  /** Lists are parsed again where the garbage collector has taken them. */
+  /** Parsed lists, by column. A list that was garbage-collected is parsed again. */
   readonly #lists = new Map<number, WeakRef<ListedValue[]>>();
 
   constructor(bytes: Buffer, range: ByteRange) {
@@ -125,18 +129,18 @@ class UnparsedColumns implements ColumnOutlines {
     return values;
   }
 
-  /** Finds where the columns begin, up to a place. */
-  #passTo(place: number): void {
-    while (this.#passedTo < place) {
+  /** Adds the columns that begin before an offset to `#starts`. */
+  #passTo(offset: number): void {
+    while (this.#passedTo < offset) {
       const start = this.#bytes.indexOf(columnStart, this.#passedTo);
       if (start >= 0) this.#starts.push(start);
       this.#passedTo = start < 0 ? this.#range.to : start + columnStart.byteLength;
     }
   }
 
-  /** The JSON of a column; undefined where there is no such column. */
+  /** The JSON of the column with an index; undefined where the index is out of range. */
   #jsonOf(index: number): Buffer | undefined {
-    // The column ends before the comma that stands before the next one.
+    // A comma separates two columns, so the start of the next column must be found, too.
     while (this.#starts.length < index + 2 && this.#passedTo < this.#range.to)
       this.#passTo(this.#passedTo + 1);
     const from = this.#starts[index];

@@ -109,8 +109,9 @@ export function openChunk(
     const payload = readFrame(stored, key, kind, `${where}: ${what}`);
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
-  const key = headerKey(entry.id);
-  const json = read(key, FrameKind.chunkHeader, entry.checksum, "the header", { isKept: true });
+  const json = read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header", {
+    isKept: true,
+  });
   const opened = openHeader(json);
   const { header } = opened;
   const nameColumn = (i: number): string => {

@@ -37,7 +37,7 @@ export class ChunkReaders {
     return new ChunkView(chunk, this.#memory.lease());
   }
 
-  /** Whether a sealed chunk was opened before, so that its header is in memory. */
+  /** Whether the header of a sealed chunk is in memory. */
   isOpen(ref: SealedChunkRef): boolean {
     return this.#chunks.has(nameOf(ref));
   }

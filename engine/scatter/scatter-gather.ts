@@ -157,14 +157,21 @@ export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damag
   }
 }
 
-/** Reads on the query thread what it left to the scan threads, so that it answers the next query of the kind by itself. */
+/**
+ * Reads on the query thread the headers and filters that it left to the scan threads, so that it answers the next query of
+ * the kind by itself.
+ */
 async function learnMetadata(context: ScatterContext, task: RowTask): Promise<void> {
   const { queryThread, queryMemory } = context;
   if (queryThread.isLearning) return;
-  const { control, end } = startControl({}, queryMemory);
-  // Parts are opened sooner than they are learned, and would be held in memory until then.
+  const abort = new AbortController();
+  const { control, end } = startControl({ abort: abort.signal }, queryMemory);
+  // Parts are left out: the task would hold their memory while it waits, even after they are sealed.
   const chunks = task.chunks.filter(({ kind }) => kind === "sealed");
-  await queryThread.learnMetadata({ ...task, chunks, control }, templateSource(context), end);
+  await queryThread.learnMetadata({ ...task, chunks, control }, templateSource(context), {
+    abort,
+    onRead: end,
+  });
 }
 
 /** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */

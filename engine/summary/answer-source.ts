@@ -51,8 +51,8 @@ export async function answerFrom(sources: readonly AnswerSource[], { chunks }: C
 }
 
 /**
- * Opens the chunks one by one, but for those whose times say that they are not needed. Skips those that cannot hold
- * matching rows, and asks `sources` in turn for each of the others. What is left to other threads is not opened here.
+ * Opens the chunks one by one. Skips those whose times, header or filters exclude matching rows, and asks `sources` in
+ * turn for each of the others. Chunks of `leftToOthers` are not opened: they are residual.
  */
 export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {

@@ -6,7 +6,7 @@ import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
 import { queryThreadTemplatesShare, unopenedChunksMin } from "../limits.ts";
-import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
+import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
@@ -91,7 +91,10 @@ export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   uncounted?: readonly UncountedDay[];
 }
 
-/** Milliseconds after a query until what it needed is learned: whoever asked often asks something else at once. */
+/**
+ * Milliseconds between the end of a query and the reading of the metadata that it needed. Often another query follows at
+ * once, and should not wait for that. Chosen, not measured.
+ */
 const learnAfterMs = 50;
 /** Failures after which the next query reads what was not learned. */
 const learningEnds: ReadonlySet<Failure["kind"]> = new Set(["cancelled", "deadline", "limit"]);
@@ -107,8 +110,8 @@ export class ScanExecutor {
   #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
   readonly #templates: TemplateSummaries;
-  /** The task that waits to be learned, or whose metadata is being read. */
-  #learning: { control: QueryControl; abort: AbortController } | undefined;
+  /** Cancels the call of `learnMetadata` that waits or reads. */
+  #learning: AbortController | undefined;
   /** Calls of `learnMetadata` that have not ended. */
   readonly #learnings = new Set<Promise<void>>();
 
@@ -153,9 +156,9 @@ export class ScanExecutor {
   }
 
   /**
-   * Answers what needs no column. Chunks that this thread has not opened are left to the scan threads, which together read
-   * headers and filters sooner, where they are more than a few; but not those of a search, which may need the first chunk
-   * alone. Throws as `run`.
+   * Answers what needs no column. Where there are `unopenedChunksMin` chunks or more that this thread has not opened, it
+   * leaves them to the scan threads, which read their headers and filters in parallel. A search is an exception: it may
+   * need the first chunk alone. Throws as `run`.
    */
   async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
     const left = new Set<ChunkRef>();
@@ -206,13 +209,17 @@ export class ScanExecutor {
   }
 
   /**
-   * Reads the metadata that answers a task, and lists the templates that do, so that this thread answers the next task of
-   * the kind. Waits a moment first. `onRead` is called when the metadata is read; until then no other task is learned.
+   * Waits for `learnAfterMs`, reads the headers and filters that answer a task, and lists the templates that do, so that
+   * this thread answers the next task of the kind. `abort` cancels the task. `onRead` is called once headers and filters
+   * are read; `isLearning` is true until then.
    */
-  async learnMetadata(task: RowTask, source: TemplateSource, onRead: () => void): Promise<void> {
-    const abort = new AbortController();
+  async learnMetadata(
+    task: RowTask,
+    source: TemplateSource,
+    { abort, onRead }: { abort: AbortController; onRead: () => void },
+  ): Promise<void> {
     const ended = this.#learnMetadata(task, source, { signal: abort.signal, onRead });
-    this.#learning = { control: task.control, abort };
+    this.#learning = abort;
     this.#learnings.add(ended);
     await ended.finally(() => this.#learnings.delete(ended));
   }
@@ -242,12 +249,9 @@ export class ScanExecutor {
     this.#summaries.keep(day, counts);
   }
 
-  /** Ends what `learn` and `learnMetadata` are about to read. */
+  /** Cancels `learnMetadata`, and ends the listing of templates; resolves when neither reads any more. */
   async endLearning(): Promise<void> {
-    if (this.#learning !== undefined) {
-      Atomics.store(this.#learning.control.cancel, 0, 1);
-      this.#learning.abort.abort();
-    }
+    this.#learning?.abort();
     await this.#templates.endLearning();
     // Whoever began them reports their failures.
     await Promise.allSettled([...this.#learnings]);
