@@ -1,7 +1,7 @@
 /** A chunk opened on one thread: columns are decoded on first use and cached while there is memory for them. */
 
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
-import { canGroupByCodes, toDictionary } from "../column/dictionary.ts";
+import { buildSparseColumn, canGroupByCodes, toDictionary } from "../column/dictionary.ts";
 import {
   decodeColumn,
   decodeDelta,
@@ -11,6 +11,7 @@ import {
   openSingleValues,
 } from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
+import { toRepeatedTexts } from "../column/repeated-texts.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { openTextBlocks } from "../column/text-blocks.ts";
 import { Failure } from "../failure.ts";
@@ -33,7 +34,7 @@ import {
   variableGroups,
 } from "../template/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
-import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
+import { decodeText, type TextVector } from "../vector/text.ts";
 import type { CachedValue, ChunkColumns } from "./chunk-columns.ts";
 import type { ChunkOutline, ColumnRole, ListedValue } from "./chunk-header.ts";
 
@@ -241,7 +242,7 @@ export class ChunkView {
       if (text === undefined || !text.includes(JSON.stringify(key))) continue;
       for (const [name, value] of parseOverflow(text)) if (name === key) values.set(row, value);
     }
-    return buildSparseColumn(values, this.rows, this.heap);
+    return buildSparseColumn(values, this.rows, this.heap.scratch);
   }
 
   #column(index: number): Column {
@@ -259,6 +260,10 @@ export class ChunkView {
     this.#messages ??= column.messages.withLoader({
       group: (messages, group) => this.#group(messages, group),
       singleValues: (messages, group) => this.#singleValues(messages, group),
+      repeated: (key) =>
+        toRepeatedTexts(this.column({ kind: "attribute", key }), (make) =>
+          this.texts(`repeated ${key}`, make),
+        ),
       order: (messages) =>
         this.#getOrMake(this.#chunk.orders, "message", (held) => orderByTemplate(messages, held)),
       hasOrder: () => this.#chunk.orders.size > 0,
@@ -388,13 +393,4 @@ function useOnce<T>(payload: Uint8Array, heap: Heap, decode: (payload: Uint8Arra
   const decoded = decode(payload);
   if (heap.copies) freePayload(payload);
   return decoded;
-}
-
-function buildSparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
-  if (values.size === 0) return { kind: "absent", rows };
-  const distinct = [...new Set(values.values())];
-  const codeOf = new Map(distinct.map((value, code) => [value, code]));
-  const codes = heap.scratch.uint32(rows).fill(distinct.length);
-  for (const [row, value] of values) codes[row] = codeOf.get(value)!;
-  return { kind: "dictionary", rows, values: toTextVector(distinct), valueCount: distinct.length, codes };
 }

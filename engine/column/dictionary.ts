@@ -89,6 +89,16 @@ function buildDictionary<Key>(
   return { kind: "dictionary", rows, values, valueCount, codes };
 }
 
+/** A column of the given rows' values. Its codes lie on `heap`. */
+export function buildSparseColumn(values: ReadonlyMap<number, string>, rows: number, heap: Heap): Column {
+  if (values.size === 0) return { kind: "absent", rows };
+  const distinct = [...new Set(values.values())];
+  const codeOf = new Map(distinct.map((value, code) => [value, code]));
+  const codes = heap.uint32(rows).fill(distinct.length);
+  for (const [row, value] of values) codes[row] = codeOf.get(value)!;
+  return { kind: "dictionary", rows, values: toTextVector(distinct), valueCount: distinct.length, codes };
+}
+
 /** The same codes, all below `cardinality`, in as few bytes as that allows, on a heap. */
 export function narrowCodes(codes: Uint32Array, cardinality: number, heap: Heap): Codes {
   const narrow = allocateCodes(cardinality, codes.length, heap);

@@ -13,14 +13,10 @@ import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
+import type { RepeatableAttribute } from "../template/repeatable-attribute.ts";
 import { SingleValues } from "../template/single-values.ts";
 import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
-import {
-  decodeVariables,
-  type ReadAttribute,
-  type RepeatableAttribute,
-  type VariableGroup,
-} from "../template/variable-columns.ts";
+import { decodeVariables, type ReadAttribute, type VariableGroup } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { gatherIds, type PackedIds } from "../vector/id-table.ts";

@@ -43,36 +43,84 @@ export class AutomatonReader {
     checkpoint: Checkpoint,
     onState: (index: number, state: number) => void,
   ): void {
+    const textsOf = (from: number) => (rows === undefined ? from : rows[from]!);
+    this.#readParts(text, rows, start, checkpoint, (tableStates, from, readAgain) => {
+      let [tableState, state] = [-1, start];
+      for (let i = 0; i < tableStates.length; i++) {
+        if (tableStates[i] === 0) continue;
+        if (tableStates[i] !== tableState) {
+          tableState = tableStates[i]!;
+          state = this.#automaton.fromTableState(tableState);
+          if (this.#isUndecided(state)) {
+            state = readAgain(textsOf(from + i));
+            tableState = -1;
+          }
+        }
+        onState(from + i, state);
+      }
+    });
+  }
+
+  /**
+   * Reads all texts, each from the state `start`, and writes the state after each to `states`. Returns the different ones.
+   */
+  readAll(text: TextVector, start: number, checkpoint: Checkpoint, states: Uint32Array): readonly number[] {
+    const found = new Set<number>();
+    this.#readParts(text, undefined, start, checkpoint, (tableStates, from, readAgain) => {
+      let [tableState, state] = [-1, start];
+      for (let i = 0; i < tableStates.length; i++) {
+        if (tableStates[i] !== tableState) {
+          tableState = tableStates[i]!;
+          state = this.#automaton.fromTableState(tableState);
+          if (this.#isUndecided(state)) {
+            state = readAgain(from + i);
+            tableState = -1;
+          }
+          found.add(state);
+        }
+        states[from + i] = state;
+      }
+    });
+    return [...found];
+  }
+
+  /**
+   * Has kernels read texts, some a call. Calls `onPart` with their states in the automaton's table, the index of the first of
+   * them, and a function that reads a text again, which the table leaves undecided, and returns its state.
+   */
+  #readParts(
+    text: TextVector,
+    rows: Uint32Array | undefined,
+    start: number,
+    checkpoint: Checkpoint,
+    onPart: (tableStates: Uint32Array, from: number, readAgain: (row: number) => number) => void,
+  ): void {
     const automaton = this.#automaton;
     const { scratch, kernels } = this.#heap;
-    const count = rows?.length ?? textCount(text);
     const countBytes = checkpointByBytes(checkpoint);
+    const readAgain = (row: number): number => {
+      const [begin, end] = [text.offsets[row]!, text.offsets[row + 1]!];
+      countBytes(end - begin);
+      return automaton.afterText(start, text.bytes, begin, end);
+    };
+    const count = rows?.length ?? textCount(text);
     let textsOfCall = firstTexts;
     for (let from = 0, to = 0; from < count; from = to, textsOfCall = Math.min(textsOfCall * 4, textsMax)) {
       checkpoint();
       to = Math.min(count, from + textsOfCall);
-      const ofCall = rows?.subarray(from, to) ?? null;
-      const texts = ofCall === null ? cutTexts(text, from, to) : text;
       scratch.withScratch((memory) => {
         const table = placeTable(automaton.table, memory);
         const states = memory.uint32(to - from);
+        const texts = rows === undefined ? cutTexts(text, from, to) : text;
+        const ofCall = rows === undefined ? null : placeNumbers(rows.subarray(from, to), memory);
         kernels.readTexts(texts, ofCall, table, automaton.toTableState(start), states);
-        let [tableState, state] = [-1, start];
-        for (let i = 0; i < states.length; i++) {
-          if (states[i] === 0) continue;
-          if (states[i] !== tableState) state = automaton.fromTableState(states[i]!);
-          tableState = states[i]!;
-          if (automaton.isFinal(state) && !automaton.isDecided(state)) {
-            const row = ofCall === null ? i : ofCall[i]!;
-            const [begin, end] = [texts.offsets[row]!, texts.offsets[row + 1]!];
-            state = automaton.afterText(start, texts.bytes, begin, end);
-            tableState = -1;
-            countBytes(end - begin);
-          }
-          onState(from + i, state);
-        }
+        onPart(states, from, readAgain);
       });
     }
+  }
+
+  #isUndecided(state: number): boolean {
+    return this.#automaton.isFinal(state) && !this.#automaton.isDecided(state);
   }
 
   /**
@@ -144,7 +192,11 @@ export class AutomatonReader {
 
 /** The table in the memory of kernels. */
 function placeTable({ width, symbols, next }: AutomatonTable, memory: Heap): AutomatonTable {
-  const placed = memory.uint32(next.length);
-  placed.set(next);
-  return { width, symbols: memory.place(symbols), next: placed };
+  return { width, symbols: memory.place(symbols), next: placeNumbers(next, memory) };
+}
+
+function placeNumbers(numbers: Uint32Array, memory: Heap): Uint32Array {
+  const placed = memory.uint32(numbers.length);
+  placed.set(numbers);
+  return placed;
 }

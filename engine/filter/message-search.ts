@@ -3,12 +3,8 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
-import {
-  findMessages,
-  type MessageMatches,
-  makeTextNeedle,
-  type TextNeedle,
-} from "../template/text-search.ts";
+import { makeTextNeedle, type TextNeedle } from "../template/text-needle.ts";
+import { findMessages, type MessageMatches } from "../template/text-search.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 

@@ -13,9 +13,11 @@ import {
 import { type Requirement, requiredTextsOf } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
+import type { VariableNeedle } from "../template/variable-needle.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import type { Checkpoint } from "./block-filter.ts";
-import { searchMessages } from "./message-search.ts";
+import { searchMessages, toTextNeedle } from "./message-search.ts";
 import { compileValueTest, type PatternFilter, type ValueTest } from "./predicate.ts";
 import { RowMatcher } from "./row-matcher.ts";
 
@@ -64,6 +66,20 @@ function toFilter(requirement: Requirement, field: Field): Filter {
   }
 }
 
+/** By filter, as `plans`. */
+const requiredTexts = new WeakMap<PatternFilter, VariableNeedle | "none">();
+
+/** A text without blanks that every match has in it; undefined where none is known. */
+function requiredTextOf(filter: PatternFilter): VariableNeedle | undefined {
+  const required = getOrMake(requiredTexts, filter, () => {
+    const texts = planPattern(filter).necessary.map((part) =>
+      part.kind === "contains" && !/\s/.test(part.text) ? toTextNeedle(part) : "undecided",
+    );
+    return texts.find((text) => typeof text !== "string")?.inVariable ?? "none";
+  });
+  return required === "none" ? undefined : required;
+}
+
 /**
  * The rows whose messages contain a text, divided by what the templates decide about the pattern. Bitmaps have one bit
  * per row and are undefined where no row is in them.
@@ -86,22 +102,22 @@ export class MessageMatcher {
   readonly #templateResults: (AutomatonResult | undefined)[];
 
   private constructor(
+    filter: PatternFilter,
     column: TemplateColumn,
     automaton: PatternAutomaton,
-    test: ValueTest,
     heap: ColumnHeap,
   ) {
     this.#column = column;
     this.#automaton = automaton;
-    this.#rows = new RowMatcher(column.messages, automaton, heap);
-    this.#test = test;
+    this.#rows = new RowMatcher(column.messages, automaton, heap, requiredTextOf(filter));
+    this.#test = compileValueTest(filter);
     this.#templateResults = new Array(column.messages.templateCount);
   }
 
   /** Undefined where the pattern is too large for an automaton. */
   static create(filter: PatternFilter, column: TemplateColumn, heap: ColumnHeap): MessageMatcher | undefined {
     const automaton = buildAutomaton(filter.pattern, filter);
-    return automaton && new MessageMatcher(column, automaton, compileValueTest(filter), heap);
+    return automaton && new MessageMatcher(filter, column, automaton, heap);
   }
 
   /** Whether the pattern matches the message of a row. */

@@ -32,7 +32,10 @@ export interface SlotTexts<B extends AnyBuffer> {
   text: Text<B>;
   /** The index of the first text of each slot, then the number of all texts. */
   firstTexts: Uint32Array<B>;
-  /** For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`. */
+  /**
+   * For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a `repeated` slot, which
+   * has no texts, the index of the attribute among the group's keys.
+   */
   codeStarts: Uint32Array<B>;
   codes: Uint8Array<B>;
 }
@@ -60,6 +63,8 @@ export const SlotKind = {
   text: 6,
   /** Each value equals that of an attribute in the same row, and is not stored again. */
   attribute: 7,
+  /** The same, for values that are read from the attribute's column and are not among the group's texts. */
+  repeated: 8,
 } as const;
 
 /** Appends the texts of a slot that repeats the attribute with this index among the group's keys. */

@@ -114,6 +114,8 @@ export const plainDecodingKernels: DecodingKernels<Any> = {
         source.copyTexts(distinct, target);
       } else if (kind === SlotKind.attribute) {
         appendAttribute(slot, source.readByte() | (source.readByte() << 8), target);
+      } else if (kind === SlotKind.repeated) {
+        codeStarts[slot] = source.readByte() | (source.readByte() << 8);
       } else decodeTexts(kind, source, rows, target);
     }
     firstTexts[kinds.length] = target.count;

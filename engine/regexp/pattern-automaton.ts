@@ -6,6 +6,7 @@
 import type { AutomatonTable } from "../kernels/automaton.ts";
 import { CharClass } from "../template/slot-encoding.ts";
 import { slotByte } from "../template/tokenizer.ts";
+import { lineValueClass } from "../template/variable-columns.ts";
 import { RecentCache } from "../vector/recent-cache.ts";
 import { type Alphabet, buildAlphabet } from "./alphabet.ts";
 import { Dfa, dead, limitReached, matched } from "./dfa.ts";
@@ -30,13 +31,17 @@ const matchesAll = 1;
 const undecided = 2;
 
 /** Every class of characters that a token can have. */
-const anyClass =
+const anyToken =
   CharClass.digit | CharClass.lowerHex | CharClass.lower | CharClass.upper | CharClass.mark | CharClass.other;
+/** The classes of any variable: values of lines may be tokens, too. */
+const anyVariable = anyToken | lineValueClass;
 
 /** The automaton of one pattern, built lazily: a state or transition is added when a text first needs it. */
 export class PatternAutomaton {
   /** The state at the beginning of a text. */
   readonly start: number;
+  /** Whether each part of a text that the pattern matches lies within one line. */
+  readonly staysInLine: boolean;
   readonly #dfa: Dfa;
   readonly #alphabet: Alphabet;
   readonly #asciiSymbols: Uint8Array;
@@ -62,7 +67,8 @@ export class PatternAutomaton {
     this.#dfa = dfa;
     this.#alphabet = alphabet;
     this.#asciiSymbols = alphabet.asciiSymbols;
-    this.#width = alphabet.size + 1 + anyClass + 1;
+    this.staysInLine = alphabet.classMembers.every((members) => members[alphabet.newline] === 0);
+    this.#width = alphabet.size + 1 + anyVariable + 1;
     this.start = this.#stateOf(new Set([dfa.start]));
   }
 
@@ -157,9 +163,15 @@ export class PatternAutomaton {
     return { width, symbols, next };
   }
 
-  /** The state after a variable: any token that has a digit and only characters of `classes` (a sum of `CharClass`). */
-  afterVariable(state: number, classes = anyClass): number {
-    return state <= undecided ? state : this.#nextOf(state, this.#alphabet.size + 1 + (classes & anyClass));
+  /**
+   * The state after a variable whose slot has these classes: any token that has a digit and only characters of `classes`
+   * (a sum of `CharClass`). With `lineValueClass` it needs no digit; with `CharClass.other`, too, it may have separators, but
+   * no line feed.
+   */
+  afterVariable(state: number, classes = anyToken): number {
+    return state <= undecided
+      ? state
+      : this.#nextOf(state, this.#alphabet.size + 1 + (classes & anyVariable));
   }
 
   /** The result for all texts that reach the state and end there. */
@@ -192,7 +204,7 @@ export class PatternAutomaton {
     const reached = new Set<number>();
     for (const dfaState of this.#dfaStateSets[state / this.#width]!) {
       if (entry <= this.#alphabet.size) reached.add(this.#dfa.next(dfaState, entry));
-      else this.#collectBehindTokens(dfaState, entry - this.#alphabet.size - 1, reached);
+      else this.#collectBehindVariables(dfaState, entry - this.#alphabet.size - 1, reached);
     }
     const next = reached.has(limitReached) ? undecided : this.#stateOf(reached);
     if (next !== undecided) {
@@ -202,23 +214,26 @@ export class PatternAutomaton {
     return next;
   }
 
-  /** Adds to `reached` the DFA states after any token that has a digit and only characters of `classes`. */
-  #collectBehindTokens(from: number, classes: number, reached: Set<number>): void {
-    const { charClasses, size } = this.#alphabet;
-    // Breadth-first over 2 × DFA state, plus 1 where the token has had a digit; the set grows while it is walked.
+  /** Adds to `reached` the DFA states after any value of a variable whose slot has these classes. */
+  #collectBehindVariables(from: number, classes: number, reached: Set<number>): void {
+    const { charClasses, size, newline } = this.#alphabet;
+    const isLineValue = (classes & lineValueClass) !== 0;
+    const separators = isLineValue ? CharClass.other : 0;
+    // Breadth-first over 2 × DFA state, plus 1 where the value may end; the set grows while it is walked.
     const seen = new Set([from * 2]);
     for (const visit of seen) {
       const state = visit >> 1;
       if ((visit & 1) === 1) reached.add(state);
       if (state === matched && (visit & 1) === 1) continue;
       for (let symbol = 0; symbol < size; symbol++) {
-        if ((charClasses[symbol]! & classes) === 0) continue;
+        const charClass = charClasses[symbol]! || separators;
+        if ((charClass & classes) === 0 || symbol === newline) continue;
         const next = this.#dfa.next(state, symbol);
         if (next === limitReached) {
           reached.add(limitReached);
           return;
         }
-        seen.add(next * 2 + (charClasses[symbol] === CharClass.digit ? 1 : visit & 1));
+        seen.add(next * 2 + (isLineValue || charClass === CharClass.digit ? 1 : visit & 1));
       }
     }
   }
@@ -288,7 +303,7 @@ export function matchTemplate(
   classes?: Uint8Array,
   firstSlot = 0,
 ): AutomatonResult {
-  const classesOf = (number: number) => classes?.[firstSlot + number] ?? anyClass;
+  const classesOf = (number: number) => classes?.[firstSlot + number] ?? anyToken;
   let state = automaton.start;
   // A message that contains the slot byte is stored as a single variable, even where it is not a token.
   if (template.length === 1 && template[0] === slotByte && (classesOf(0) & CharClass.other) !== 0) {

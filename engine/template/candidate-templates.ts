@@ -4,8 +4,8 @@
  */
 
 import type { TemplateTable } from "./template-table.ts";
-import type { NeedleShape, TextNeedle } from "./text-search.ts";
-import { groupOf, variableGroups } from "./variable-columns.ts";
+import type { NeedleShape, TextNeedle } from "./text-needle.ts";
+import { groupOf, lineValueClass, variableGroups } from "./variable-columns.ts";
 import { type GroupFilters, mayContainNeedle, type VariableNeedle } from "./variable-needle.ts";
 
 export interface CandidateTemplates {
@@ -51,7 +51,7 @@ export function findCandidateTemplates(
   }
   occurrences.push({
     conditions: [needle.inVariable],
-    findPlaces: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
+    findPlaces: () => (needle.isWithinToken ? undefined : findWidePlaces(table, needle)),
   });
   return { matching, occurrences };
 }
@@ -74,11 +74,22 @@ function findShapePlaces(table: TemplateTable, shape: NeedleShape): OccurrencePl
   return found && [...byGroups.values()];
 }
 
-/** Templates that are a single variable. Its value is a whole message, which may have separators in it. */
-function findSingleVariablePlaces(table: TemplateTable, needle: VariableNeedle): OccurrencePlaces[] {
-  return table.singleVariable.flatMap((template) => {
-    const [classes] = table.textOf(template).classes;
-    return canSlotHold(needle, classes!) ? [{ groups: [groupOf(classes!)], templates: [template] }] : [];
+/**
+ * Templates with variables that may have separators: those that are a single variable, whose value is a whole message, and
+ * those with lines `Key: value`.
+ */
+function findWidePlaces(table: TemplateTable, { inVariable, isWithinLine }: TextNeedle): OccurrencePlaces[] {
+  return table.wideTemplates.flatMap((template) => {
+    const { classes } = table.textOf(template);
+    const isSingle = classes.length === 1;
+    let groups = 0;
+    for (const slot of classes) {
+      if (!isSingle && !(isWithinLine && (slot & lineValueClass) !== 0)) continue;
+      if (canSlotHold(inVariable, slot)) groups |= 1 << groupOf(slot);
+    }
+    return variableGroups.flatMap((_, group) =>
+      ((groups >> group) & 1) === 1 ? [{ groups: [group], templates: [template] }] : [],
+    );
   });
 }
 

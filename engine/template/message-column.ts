@@ -2,13 +2,24 @@
 
 import { Failure } from "../failure.ts";
 import { type Payload, uint32Of } from "../files/column-payload.ts";
-import { sharedText, textPerRow } from "../kernels/decoding.ts";
+import type { Kernels } from "../kernels/contract.ts";
+import { SlotKind, sharedText, textPerRow } from "../kernels/decoding.ts";
 import { allocateCodes, type Heap } from "../kernels/heap.ts";
+import type { Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
+import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import type { TextVector } from "../vector/text.ts";
+import { getOrMake } from "../vector/map-entry.ts";
+import { type TextVector, textCount } from "../vector/text.ts";
+import { findText, type ReadableSlot, type ReadRepeated, type RepeatedTexts } from "./readable-slot.ts";
 import type { SingleValues } from "./single-values.ts";
-import { type GroupSlots, groupOf, type VariableGroup, variableGroups } from "./variable-columns.ts";
+import {
+  type GroupSlots,
+  groupOf,
+  lineValueClass,
+  type VariableGroup,
+  variableGroups,
+} from "./variable-columns.ts";
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
 export interface TemplateOrder {
@@ -24,6 +35,8 @@ export interface MessageLoader {
   group(messages: MessageColumn, group: number): VariableGroup;
   /** A group for a few rows; undefined where all of it is in memory, or worth decoding. */
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined;
+  /** The column of an attribute that slots repeat. */
+  repeated: ReadRepeated;
   order(messages: MessageColumn): TemplateOrder;
   /** Whether the order is in memory. */
   hasOrder(): boolean;
@@ -31,6 +44,15 @@ export interface MessageLoader {
 
 /** For more rows of a chunk the groups of their variables are decoded. */
 const singleRowsMax = 256;
+
+/** What a search works with. Vectors on the scratch heap live as long as the view of the chunk. */
+export interface SearchMemory {
+  kernels: Kernels<ArrayBufferLike>;
+  scratch: Heap;
+}
+
+/** A bit for each text that holds a needle. */
+export type HoldingTexts = Bitmap | "all" | "none";
 
 type MessageParts = Pick<
   MessageColumn,
@@ -67,6 +89,11 @@ export class MessageColumn {
   /** The slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
   readonly loader: MessageLoader;
+  readonly #groups = new Map<number, VariableGroup>();
+  readonly #searched = new Map<Needle, Map<TextVector, HoldingTexts>>();
+  readonly #repeatedTexts = new Map<string, RepeatedTexts>();
+  #lineValuesOf: readonly Uint32Array[] | undefined;
+  #repeatedOf: readonly Uint32Array[] | undefined;
   /** How many rows were read one by one. */
   #rowsRead = 0;
 
@@ -87,6 +114,20 @@ export class MessageColumn {
   /** The same messages, with another loader. */
   withLoader(loader: MessageLoader): MessageColumn {
     return new MessageColumn({ ...this, loader });
+  }
+
+  /** Those slots of each group whose values are those of lines `Key: value`, ascending. */
+  get lineValuesOf(): readonly Uint32Array[] {
+    this.#lineValuesOf ??= this.slotsOf.map((slots) =>
+      slots.filter((slot) => (this.classes[slot]! & lineValueClass) !== 0),
+    );
+    return this.#lineValuesOf;
+  }
+
+  /** Those slots of each group that repeat attributes without texts of their own, ascending. */
+  get repeatedOf(): readonly Uint32Array[] {
+    this.#repeatedOf ??= this.slotsOf.map((slots) => slots.filter((slot) => this.isRepeated(slot)));
+    return this.#repeatedOf;
   }
 
   get templateCount(): number {
@@ -116,9 +157,20 @@ export class MessageColumn {
     return this.loader.order(this);
   }
 
+  /** Which texts of the column of an attribute that slots repeat hold a needle. */
+  findHolding(text: TextVector, needle: Needle, { kernels, scratch }: SearchMemory): HoldingTexts {
+    const ofNeedle = getOrMake(this.#searched, needle, () => new Map<TextVector, HoldingTexts>());
+    return getOrMake(ofNeedle, text, () => {
+      const texts = textCount(text);
+      const found = scratch.uint8((texts + 7) >> 3);
+      const count = kernels.rowsHolding(text, needle, found);
+      return count === 0 ? "none" : count === texts ? "all" : found;
+    });
+  }
+
   /** Throws Failure "damage". */
   readGroup(group: number): VariableGroup {
-    return this.loader.group(this, group);
+    return getOrMake(this.#groups, group, () => this.loader.group(this, group));
   }
 
   slotsOfGroup(group: number): GroupSlots {
@@ -135,15 +187,27 @@ export class MessageColumn {
     return { kinds, rowCounts, rowsOf: (slot) => this.rowsOf(this.findTemplateOfSlot(slots[slot]!)) };
   }
 
-  /** The index of a value in its group's texts, by the row's rank among the rows of the slot's template. */
-  findText({ firstTexts, codeStarts, codes }: VariableGroup, slot: number, rank: number): number {
-    return findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
+  /** Whether the values of a slot are those of an attribute's column, and not among the texts of its group. */
+  isRepeated(slot: number): boolean {
+    return this.kinds[slot] === SlotKind.repeated;
   }
 
-  /** How many texts a slot has, where rows share them; undefined where each row has a text of its own. */
-  countSharedTexts({ firstTexts, codeStarts }: VariableGroup, slot: number): number | undefined {
+  /** Throws Failure "damage". */
+  readSlot(slot: number): ReadableSlot {
+    const { keys, text, firstTexts, codeStarts, codes } = this.readGroup(groupOf(this.classes[slot]!));
     const index = this.indexInGroup[slot]!;
-    return codeStarts[index] === textPerRow ? undefined : firstTexts[index + 1]! - firstTexts[index]!;
+    const at = codeStarts[index]!;
+    if (this.isRepeated(slot)) {
+      const key = keys[at] ?? "";
+      const repeated = getOrMake(this.#repeatedTexts, key, () => this.loader.repeated(key));
+      return { ...repeated, first: 0, count: textCount(repeated.text), codesFrom: 0, isByRow: true };
+    }
+    const first = firstTexts[index]!;
+    const isCoded = at !== sharedText && at !== textPerRow;
+    return {
+      ...{ text, first, count: firstTexts[index + 1]! - first },
+      ...{ codes: isCoded ? codes : undefined, codesFrom: at, isByRow: false },
+    };
   }
 
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
@@ -162,9 +226,10 @@ export class MessageColumn {
         const value = single.read(this.indexInGroup[slot]!, rank, row);
         onPiece(value, 0, value.length);
       } else {
-        const { text, firstTexts, codeStarts, codes } = this.readGroup(group);
-        const value = findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
-        onPiece(text.bytes, text.offsets[value]!, text.offsets[value + 1]!);
+        const values = this.readSlot(slot);
+        const { bytes: valueBytes, offsets: valueOffsets } = values.text;
+        const value = findText(values, rank, row);
+        onPiece(valueBytes, valueOffsets[value]!, valueOffsets[value + 1]!);
       }
       from = place + 1;
     }
@@ -179,22 +244,6 @@ export class MessageColumn {
     });
     return messageScratch.subarray(0, length);
   }
-}
-
-/**
- * The index of a value in its group's texts. `slotIndex` is the index of its slot in the group, `rank` that of the row
- * among its template's rows.
- */
-function findTextIndex(
-  firstTexts: Uint32Array,
-  codeStarts: Uint32Array,
-  codes: Uint8Array,
-  slotIndex: number,
-  rank: number,
-): number {
-  const at = codeStarts[slotIndex]!;
-  if (at === sharedText) return firstTexts[slotIndex]!;
-  return firstTexts[slotIndex]! + (at === textPerRow ? rank : codes[at + rank]!);
 }
 
 /** Holds the message that `messageAt` returned last; it grows to the longest. */
@@ -249,6 +298,7 @@ function throwNoLoader(): never {
 const noLoader: MessageLoader = {
   group: throwNoLoader,
   singleValues: throwNoLoader,
+  repeated: throwNoLoader,
   order: throwNoLoader,
   hasOrder: () => false,
 };

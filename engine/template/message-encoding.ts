@@ -5,8 +5,10 @@ import { splitByteStreams } from "../kernels/byte-stream-split.ts";
 import { plainHeap } from "../kernels/heap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
+import { findLineValues } from "./keyed-lines.ts";
 import { countTemplateRows, orderByTemplate } from "./message-column.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import type { RepeatableAttribute } from "./repeatable-attribute.ts";
 import type { SlotValues } from "./slot-encoding.ts";
 import {
   slotByte,
@@ -17,7 +19,7 @@ import {
 import {
   type EncodedGroup,
   type EncodedVariables,
-  type RepeatableAttribute,
+  lineValueClass,
   VariableWriter,
 } from "./variable-columns.ts";
 import { encodeVariablesIn } from "./variables-kernel.ts";
@@ -96,10 +98,9 @@ export function encodeVariables(
   const classes: number[] = [];
   for (const [code, template] of templates.entries()) {
     const templateRows = order.rows.subarray(starts[code], starts[code + 1]);
-    let slot = 0;
-    for (const byte of template) {
-      if (byte !== slotByte) continue;
-      const written = writer.add(gatherSlotValues(tokenized, templateRows, slot++), templateRows, attributes);
+    for (const [slot, flags] of findSlotFlags(template).entries()) {
+      const values = gatherSlotValues(tokenized, templateRows, slot);
+      const written = writer.add(values, flags, templateRows, attributes);
       kinds.push(written.kind);
       classes.push(written.classes);
     }
@@ -111,6 +112,17 @@ export function encodeVariables(
     groups,
     filter: messageNgrams.bits,
   };
+}
+
+/** For each slot of a template `lineValueClass` where it is the value of a line `Key: value`, else 0. */
+function findSlotFlags(template: Uint8Array): number[] {
+  const values = findLineValues(template, 0, template.length);
+  const flags: number[] = [];
+  for (let at = template.indexOf(slotByte); at >= 0; at = template.indexOf(slotByte, at + 1)) {
+    const value = values.findIndex((place, i) => i % 2 === 0 && place === at && values[i + 1] === at + 1);
+    flags.push(value < 0 ? 0 : lineValueClass);
+  }
+  return flags;
 }
 
 /** The values of the slot that is being encoded; one object is reused for all slots. */

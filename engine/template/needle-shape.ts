@@ -1,9 +1,16 @@
 /**
- * Enumerates the ways in which a needle can lie across the static text and the variables of a template. A variable is a
- * whole token with a digit in it. A token between two separators of the needle is whole: it is a variable if it has a
- * digit, else static text. The needle's first and last token may be parts of longer tokens. With a digit such a part
- * lies in a variable; without one it lies in a variable or in static text. So there are at most four shapes.
+ * Enumerates the ways in which a needle can lie across the static text and the variables of a template.
+ *
+ * Most variables are whole tokens with a digit in them. A token between two separators of the needle is whole: it is a
+ * variable if it has a digit, else static text. The needle's first and last token may be parts of longer tokens. With a
+ * digit such a part lies in a variable; without one it lies in a variable or in static text. So there are at most four
+ * such shapes.
+ *
+ * The others are values of lines `Key: value`. Blanks, a line feed or an end of the message stand beside them, so a needle
+ * without blanks and line feeds lies in static text or in one value. Only its first and its last line may be parts of
+ * lines, for which there are a few ways each.
  */
+import { findLineValue, isBlank, skipBlanks, skipBlanksBefore } from "./keyed-lines.ts";
 import { byteClass, slotByte } from "./tokenizer.ts";
 
 /** What the value of one variable must be: it starts with, ends with or equals a text. */
@@ -18,41 +25,144 @@ export interface VariableCondition {
  */
 export interface Shape {
   text: Uint8Array;
-  conditions: VariableCondition[];
+  conditions: readonly VariableCondition[];
+}
+
+/** Whether a text may be the end or the beginning of a longer one, whose rest lies outside of the needle. */
+interface Cuts {
+  before: boolean;
+  behind: boolean;
+}
+
+const newline = 0x0a;
+
+/**
+ * Returns the shapes of a needle that is not empty; one without conditions comes first. A needle that is a single token
+ * without a digit has only the static shape; with a digit it has none. A needle may also lie within one variable, which is
+ * searched separately.
+ */
+export function enumerateShapes(needle: Uint8Array): Shape[] {
+  const [first] = findTokens(needle);
+  if (first !== undefined && first.from === 0 && first.to === needle.length)
+    return first.hasDigit ? [] : [{ text: needle, conditions: [] }];
+  const shapes = [
+    ...splitTokens(needle, { before: true, behind: true }),
+    ...(hasBlanks(needle) ? splitLines(needle) : []),
+  ];
+  return [...new Map(shapes.map((shape) => [keyOf(shape), shape])).values()];
+}
+
+/** Returns whether a needle is a token or part of one, and so may lie within a variable that is a token. */
+export function isWithinToken(needle: Uint8Array): boolean {
+  return needle.every((byte) => byteClass[byte] !== 0);
+}
+
+/** Returns whether a needle may lie within a value of a line. */
+export function isWithinLine(needle: Uint8Array): boolean {
+  return !needle.includes(newline);
+}
+
+/** The shapes of a text all of whose variables are tokens. */
+function splitTokens(text: Uint8Array, cuts: Cuts): Shape[] {
+  let shapes: Shape[] = [nothing];
+  let at = 0;
+  for (const { from, to, hasDigit } of findTokens(text)) {
+    const token = text.subarray(from, to);
+    const before = asStatic(text.subarray(at, from));
+    const isCutBefore = cuts.before && from === 0;
+    const isCutBehind = cuts.behind && to === text.length;
+    const match = isCutBefore ? "ends" : isCutBehind ? "starts" : "equals";
+    const asVariable = combine(shapes, [join(before, asValue(match, token))]);
+    const asText = combine(shapes, [join(before, asStatic(token))]);
+    if (hasDigit) shapes = asVariable;
+    else shapes = match === "equals" ? asText : [...asText, ...asVariable];
+    at = to;
+  }
+  return combine(shapes, [asStatic(text.subarray(at))]);
+}
+
+/** The shapes of a needle in messages that have lines `Key: value`. */
+function splitLines(needle: Uint8Array): Shape[] {
+  let shapes: Shape[] = [nothing];
+  for (let from = 0; from <= needle.length; ) {
+    const found = needle.indexOf(newline, from);
+    const to = found < 0 ? needle.length : found;
+    const cuts = { before: from === 0, behind: to === needle.length };
+    shapes = combine(shapes, splitLine(needle.subarray(from, to), cuts));
+    if (found >= 0) shapes = combine(shapes, [asStatic(needle.subarray(to, to + 1))]);
+    from = to + 1;
+  }
+  return shapes;
+}
+
+/** The shapes of one line, or of a part of one. */
+function splitLine(line: Uint8Array, cuts: Cuts): Shape[] {
+  const found = findLineValue(line, 0, line.length, { isKeyCut: cuts.before });
+  const value = found < line.length ? found : undefined;
+  const isWhole = !cuts.before && !cuts.behind;
+  const shapes = isWhole && value !== undefined ? [] : splitTokens(line, cuts);
+  if (value !== undefined) {
+    const key = splitTokens(line.subarray(0, value), { before: cuts.before, behind: false });
+    shapes.push(...combine(key, splitValue(line.subarray(value), "equals", cuts.behind)));
+  }
+  if (!cuts.before) return shapes;
+  shapes.push(...splitValue(line, "ends", cuts.behind));
+  const blanks = skipBlanks(line, 0, line.length);
+  if (blanks > 0) {
+    const rest = splitValue(line.subarray(blanks), "equals", cuts.behind);
+    shapes.push(...combine([asStatic(line.subarray(0, blanks))], rest));
+  }
+  return shapes;
 }
 
 /**
- * Returns the shapes of a needle that is not empty. A needle that is a single token without a digit has only the static
- * shape; with a digit it has none. Such a needle may also lie within one variable, which is searched separately.
+ * The shapes of the rest of a line, from within its value on. It "equals" the value where it begins with it, and "ends" it
+ * where the value begins before; the value ends before the blanks at the line's end. With `isCut` the line may go on.
  */
-export function enumerateShapes(needle: Uint8Array): Shape[] {
-  const tokens = findTokens(needle);
-  const [first] = tokens;
-  if (first !== undefined && first.from === 0 && first.to === needle.length) {
-    return first.hasDigit ? [] : [{ text: needle, conditions: [] }];
-  }
-  let shapes: Shape[] = [{ text: new Uint8Array(0), conditions: [] }];
-  let at = 0;
-  for (const { from, to, hasDigit } of tokens) {
-    const text = needle.subarray(from, to);
-    const match = from === 0 ? "ends" : to === needle.length ? "starts" : "equals";
-    const before = needle.subarray(at, from);
-    const asVariable = shapes.map((shape) => ({
-      text: Buffer.concat([shape.text, before, Uint8Array.of(slotByte)]),
-      conditions: [...shape.conditions, { match, text } as const],
-    }));
-    const asStatic = shapes.map((shape) => ({ ...shape, text: Buffer.concat([shape.text, before, text]) }));
-    if (hasDigit) shapes = asVariable;
-    else shapes = match === "equals" ? asStatic : [...asStatic, ...asVariable];
-    at = to;
-  }
-  const tail = needle.subarray(at);
-  return shapes.map((shape) => ({ ...shape, text: Buffer.concat([shape.text, tail]) }));
+function splitValue(rest: Uint8Array, match: "equals" | "ends", isCut: boolean): Shape[] {
+  const end = skipBlanksBefore(rest, rest.length, 0);
+  if (end === 0) return [];
+  const shapes: Shape[] = [];
+  // A needle that lies within the value alone is searched for among the variables.
+  if (isCut && match === "equals") shapes.push(asValue("starts", rest));
+  if (!isCut || end < rest.length)
+    shapes.push(join(asValue(match, rest.subarray(0, end)), asStatic(rest.subarray(end))));
+  return shapes;
 }
 
-/** Returns whether a needle is a token or part of one, and so may lie within one variable. */
-export function isWithinToken(needle: Uint8Array): boolean {
-  return needle.every((byte) => byteClass[byte] !== 0);
+const nothing: Shape = { text: new Uint8Array(0), conditions: [] };
+
+function asStatic(text: Uint8Array): Shape {
+  return { text, conditions: [] };
+}
+
+function asValue(match: VariableCondition["match"], text: Uint8Array): Shape {
+  return { text: Uint8Array.of(slotByte), conditions: [{ match, text }] };
+}
+
+function join(first: Shape, second: Shape): Shape {
+  return {
+    text: Buffer.concat([first.text, second.text]),
+    conditions: [...first.conditions, ...second.conditions],
+  };
+}
+
+/** Each of the first shapes with each of the second behind it. */
+function combine(first: readonly Shape[], second: readonly Shape[]): Shape[] {
+  return first.flatMap((before) => second.map((behind) => join(before, behind)));
+}
+
+/** Equal shapes have equal keys. */
+function keyOf({ text, conditions }: Shape): string {
+  const parts = conditions.map(
+    ({ match, text: value }) => `${match} ${Buffer.from(value).toString("latin1")}`,
+  );
+  return JSON.stringify([Buffer.from(text).toString("latin1"), ...parts]);
+}
+
+/** Whether a text has a blank or a line feed. */
+function hasBlanks(text: Uint8Array): boolean {
+  return text.some((byte) => isBlank(byte) || byte === newline);
 }
 
 interface Token {

@@ -1,5 +1,6 @@
 /** The tokeniser in plain TypeScript: for a few messages, and as the reference that the kernel is tested against. */
 import type { TextVector } from "../vector/text.ts";
+import { findLineValues } from "./keyed-lines.ts";
 
 /** Stands for a variable in the text of a template; no UTF-8 has this byte. */
 export const slotByte = 0xff;
@@ -75,17 +76,26 @@ export function buildTemplateText(
  * variable.
  */
 function findVariables(bytes: Uint8Array, from: number, to: number): number[] {
+  if (bytes.subarray(from, to).includes(slotByte)) return [from, to];
   const variables: number[] = [];
+  const values = findLineValues(bytes, from, to);
+  let at = from;
+  for (let i = 0; i < values.length; i += 2) {
+    addTokens(bytes, at, values[i]!, variables);
+    variables.push(values[i]!, values[i + 1]!);
+    at = values[i + 1]!;
+  }
+  addTokens(bytes, at, to, variables);
+  return variables;
+}
+
+/** Adds the start and the end of each token with a digit in bytes [from, to), whose ends lie between tokens. */
+function addTokens(bytes: Uint8Array, from: number, to: number, variables: number[]): void {
   for (let at = from; at < to; ) {
     const start = at;
     let classes = 0;
-    while (at < to && byteClass[bytes[at]!] !== 0) {
-      if (bytes[at] === slotByte) return [from, to];
-      classes |= byteClass[bytes[at]!]!;
-      at++;
-    }
+    for (; at < to && byteClass[bytes[at]!] !== 0; at++) classes |= byteClass[bytes[at]!]!;
     if ((classes & 2) !== 0) variables.push(start, at);
     if (at === start) at++;
   }
-  return variables;
 }

@@ -120,6 +120,7 @@ export class SingleValues {
       case SlotKind.hex:
         return { dataBytes: 1 + data[at]! * rows, texts: 0 };
       case SlotKind.attribute:
+      case SlotKind.repeated:
         return { dataBytes: 2, texts: 0 };
       default:
         throw makeTruncatedFailure();

@@ -1,16 +1,17 @@
 /**
- * Messages that are already split into templates and variables, as a chunk stores them. All chunks have the same
- * tokeniser, so a merge neither builds the texts nor splits them again.
+ * Messages that are already split into templates and variables, as a chunk stores them. A merge neither builds the texts
+ * nor splits them again: templates that an earlier build made of lines `Key: value` stay as they are.
  */
 
-import { sharedText, textPerRow } from "../kernels/decoding.ts";
 import { growArray } from "../vector/arrays.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 import type { MessageColumn } from "./message-column.ts";
 import { type EncodedMessages, encodeTokenized } from "./message-encoding.ts";
+import { findText, type ReadableSlot } from "./readable-slot.ts";
+import type { RepeatableAttribute } from "./repeatable-attribute.ts";
 import { slotByte, type TokenizedMessages, withPlacedMessages } from "./tokenizer.ts";
-import { groupOf, type RepeatableAttribute, type VariableGroup } from "./variable-columns.ts";
 
 export interface SplitMessages {
   /** Offsets of the messages in their concatenated texts, which are not stored; the last entry is the length of all. */
@@ -25,12 +26,6 @@ export interface SplitMessages {
   variableStarts: Uint32Array;
   variableEnds: Uint32Array;
   bytes: Uint8Array;
-}
-
-/** A group of a chunk whose texts begin at `base` in the bytes of all variables. */
-interface PlacedGroup {
-  group: VariableGroup;
-  base: number;
 }
 
 /** Collects the messages of some chunks, chunk after chunk. */
@@ -56,13 +51,12 @@ export class SplitMessagesBuilder {
   /** Appends the messages of one chunk. Throws Failure "damage". */
   append(messages: MessageColumn): void {
     this.#appendTemplates(messages);
-    const groups = new Map<number, PlacedGroup>();
+    const bases = new Map<TextVector, number>();
     for (let template = 0; template < messages.templateCount; template++) {
       for (let slot = messages.slotBase[template]!; slot < messages.slotBase[template + 1]!; slot++) {
-        const number = groupOf(messages.classes[slot]!);
-        const placed = groups.get(number) ?? this.#placeGroup(messages.readGroup(number));
-        groups.set(number, placed);
-        this.#appendSlot(messages, template, slot, placed);
+        const values = messages.readSlot(slot);
+        const base = getOrMake(bases, values.text, () => this.#placeTexts(values.text));
+        this.#appendSlot(messages, template, slot, values, base);
       }
     }
     this.#rows += messages.rows;
@@ -105,28 +99,32 @@ export class SplitMessagesBuilder {
     this.#ends = growArray(this.#ends, this.#starts.length);
   }
 
-  #placeGroup(group: VariableGroup): PlacedGroup {
+  /** Copies texts to the bytes of all variables, and returns where they begin. */
+  #placeTexts({ bytes, offsets }: TextVector): number {
     const base = this.#byteLength;
     // The memory of the chunk's columns may be used for the next chunk.
-    const bytes = group.text.bytes.slice(0, group.text.offsets.at(-1)!);
-    this.#bytes.push(bytes);
-    this.#byteLength += bytes.length;
-    return { group, base };
+    const copy = bytes.slice(0, offsets.at(-1)!);
+    this.#bytes.push(copy);
+    this.#byteLength += copy.length;
+    return base;
   }
 
-  /** Appends the values of one slot, for all rows of its template. */
-  #appendSlot(messages: MessageColumn, template: number, slot: number, { group, base }: PlacedGroup): void {
-    const { text, firstTexts, codeStarts, codes } = group;
-    const slotInGroup = messages.indexInGroup[slot]!;
+  /** Appends the values of one slot, for all rows of its template. `base`: where the slot's texts begin in the bytes. */
+  #appendSlot(
+    messages: MessageColumn,
+    template: number,
+    slot: number,
+    values: ReadableSlot,
+    base: number,
+  ): void {
+    const { offsets } = values.text;
     const slotInTemplate = slot - messages.slotBase[template]!;
-    const first = firstTexts[slotInGroup]!;
-    const codesAt = codeStarts[slotInGroup]!;
     const rows = messages.rowsOf(template);
     for (let rank = 0; rank < rows.length; rank++) {
-      const row = this.#rows + rows[rank]!;
-      const value =
-        first + (codesAt === sharedText ? 0 : codesAt === textPerRow ? rank : codes[codesAt + rank]!);
-      const [start, end] = [text.offsets[value]!, text.offsets[value + 1]!];
+      const source = rows[rank]!;
+      const row = this.#rows + source;
+      const value = findText(values, rank, source);
+      const [start, end] = [offsets[value]!, offsets[value + 1]!];
       const variable = this.#firstVariables[row]! + slotInTemplate;
       this.#starts[variable] = base + start;
       this.#ends[variable] = base + end;

@@ -1,9 +1,10 @@
 /** The templates of many chunks, each once, with an inverted index over the words of their static text. */
 import { findLastAtMost } from "../vector/binary-search.ts";
 import { foldedByte } from "../vector/case-folding.ts";
+import { indexOfText } from "../vector/equal-text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
-import { equalsAt } from "./text-search.ts";
 import { byteClass, isSingleVariable, slotByte } from "./tokenizer.ts";
+import { lineValueClass } from "./variable-columns.ts";
 
 /**
  * A sequence of token characters in a text. At the beginning and at the end of a needle, it may be cut from a longer
@@ -51,8 +52,11 @@ export class TemplateTable {
   #postingCount = 0;
   /** The words in lower case, for searches that ignore case; made again when there are more words. */
   #foldedWordsCache: { words: number; bytes: Buffer } = { words: 0, bytes: Buffer.alloc(0) };
-  /** Templates that are a single variable. Its value is a whole message and may have any characters. */
-  readonly singleVariable: number[] = [];
+  /**
+   * Templates with variables that may have separators: those that are a single variable, whose value is a whole message,
+   * and those with lines `Key: value`.
+   */
+  readonly wideTemplates: number[] = [];
 
   /** How many templates there are. */
   get size(): number {
@@ -74,9 +78,12 @@ export class TemplateTable {
     if (template < this.size) return template;
     const { bytes } = source;
     let slots = 0;
-    for (let at = from; at < to; at++) if (bytes[at] === slotByte) slots++;
+    // The text ends where as many bytes are left as it has slots; these are classes, of which any byte may be one.
+    for (let at = from; at < to - slots; at++) if (bytes[at] === slotByte) slots++;
     this.#slotCounts.push(slots);
-    if (isSingleVariable(bytes, from, to - slots)) this.singleVariable.push(template);
+    const classes = bytes.subarray(to - slots, to);
+    const hasLineValues = classes.some((slot) => (slot & lineValueClass) !== 0);
+    if (hasLineValues || isSingleVariable(bytes, from, to - slots)) this.wideTemplates.push(template);
     for (const word of findStaticWords(bytes, from, to - slots)) this.#addWord(bytes, word, template);
     return template;
   }
@@ -106,7 +113,7 @@ export class TemplateTable {
     if (parts[0]!.to - parts[0]!.from === text.length) return templates;
     return templates.filter((template) => {
       const { bytes, from, to } = this.textOf(template);
-      return findText(bytes, from, to, text, ignoreCase) >= 0;
+      return indexOfText(bytes, from, to, text, ignoreCase) >= 0;
     });
   }
 
@@ -123,7 +130,7 @@ export class TemplateTable {
     const { bytes, from, to } = this.textOf(template);
     let slot = 0;
     for (let at = from, next = from; ; next++) {
-      next = findText(bytes, next, to, text, ignoreCase);
+      next = indexOfText(bytes, next, to, text, ignoreCase);
       if (next < 0) return;
       for (; at < next; at++) if (bytes[at] === slotByte) slot++;
       onOccurrence(slot);
@@ -200,16 +207,4 @@ function padWithSpaces(bytes: Uint8Array, from: number, to: number): ByteSource 
   for (let at = from; at < to; at++) scratch.bytes[at - from + 1] = bytes[at]!;
   scratch.bytes[length - 1] = space;
   return scratch;
-}
-
-/** The first position of a text in bytes[from, to), or -1. */
-function findText(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  text: Uint8Array,
-  ignoreCase: boolean,
-): number {
-  for (let at = from; at + text.length <= to; at++) if (equalsAt(bytes, at, text, ignoreCase)) return at;
-  return -1;
 }

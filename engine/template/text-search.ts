@@ -3,71 +3,37 @@
  * rebuilding a message.
  */
 
-import type { Kernels } from "../kernels/contract.ts";
 import { sharedText, textPerRow } from "../kernels/decoding.ts";
-import type { Heap } from "../kernels/heap.ts";
-import { makeNeedle, type Needle } from "../kernels/needle.ts";
+import type { Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
-import { areBitsSet, type Bitmap, setBit } from "../vector/bitmap.ts";
-import { foldedByte } from "../vector/case-folding.ts";
+import { areBitsSet, type Bitmap, hasBit, setBit } from "../vector/bitmap.ts";
+import { equalsAt } from "../vector/equal-text.ts";
 import { cutTexts } from "../vector/text.ts";
-import type { MessageColumn } from "./message-column.ts";
-import { enumerateShapes, isWithinToken, type VariableCondition } from "./needle-shape.ts";
+import type { MessageColumn, SearchMemory } from "./message-column.ts";
+import type { VariableCondition } from "./needle-shape.ts";
+import { findText, hasOwnTexts, type ReadableSlot } from "./readable-slot.ts";
 import { CharClass } from "./slot-encoding.ts";
+import type { TextNeedle } from "./text-needle.ts";
 import { textsPerBlock } from "./token-filter.ts";
 import { isSingleVariable, slotByte } from "./tokenizer.ts";
 import { groupOf, type VariableGroup } from "./variable-columns.ts";
 import {
   type GroupFilters,
-  makeVariableNeedle,
   mayContainNeedle,
   mayContainNeedleNgrams,
   type VariableNeedle,
 } from "./variable-needle.ts";
 
-/** What a search works with. Vectors on the scratch heap live as long as the view of the chunk. */
-export interface SearchTools extends GroupFilters {
-  kernels: Kernels<ArrayBufferLike>;
-  scratch: Heap;
-}
-
-/** A text to search messages for, prepared once for each query. */
-export interface TextNeedle {
-  ignoreCase: boolean;
-  /** The text has no separators, so it may lie within one variable. */
-  isWithinToken: boolean;
-  /** The text as a needle to search for within one variable. */
-  inVariable: VariableNeedle;
-  shapes: readonly NeedleShape[];
-}
-
-/** A text to search the templates for, and the conditions of the variables in it, in order. */
-export interface NeedleShape {
-  needle: Needle;
-  conditions: readonly (VariableCondition & VariableNeedle)[];
-}
-
-/**
- * Prepares a needle.
- * @param bytes UTF-8, at least one byte; with `ignoreCase` in lower case and ASCII
- */
-export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
-  const shapes = enumerateShapes(bytes).map(({ text, conditions }) => ({
-    needle: makeNeedle(text, ignoreCase),
-    conditions: conditions.map((condition) => ({
-      ...condition,
-      ...makeVariableNeedle(condition.text, ignoreCase),
-    })),
-  }));
-  const inVariable = makeVariableNeedle(bytes, ignoreCase);
-  return { ignoreCase, isWithinToken: isWithinToken(bytes), inVariable, shapes };
-}
+/** The memory and the filters that a search works with. */
+export type SearchTools = SearchMemory & GroupFilters;
 
 /**
  * Where at most one row in this many belongs to the matching templates, and the rows are sorted by template, their bits
  * are set one by one; otherwise a pass over the codes of all rows sets them.
  */
 const sparseShare = 16;
+/** Where at most one slot of a group in this many is searched, they are searched one by one. */
+const fewSlotsDivisor = 16;
 
 /** The messages that contain a needle. */
 export interface MessageMatches {
@@ -144,8 +110,11 @@ class MessageSearch {
       if (searchConditions.length === 0) this.#markStaticMatches(needle);
       else this.#searchShape(needle.bytes, searchConditions);
     }
-    if (this.#needle.isWithinToken) this.#markVariableMatches();
-    else this.#markSingleVariableTemplates();
+    if (this.#needle.isWithinToken) this.#markVariableMatches(this.#column.slotsOf);
+    else {
+      if (this.#needle.isWithinLine) this.#markVariableMatches(this.#column.lineValuesOf);
+      this.#markSingleVariableTemplates();
+    }
     return { templates: this.#matchingTemplates, rows: this.#matchingRows };
   }
 
@@ -207,7 +176,7 @@ class MessageSearch {
     const rows = this.#column.rowsOf(template);
     let ranks: Uint8Array | undefined;
     for (const [i, condition] of conditions.entries())
-      ranks = this.#matchRanks(slotFirst + i, condition, rows.length, ranks);
+      ranks = this.#matchRanks(slotFirst + i, condition, rows, ranks);
     const found = this.#reserveRows();
     for (let rank = 0; rank < rows.length; rank++) if (ranks![rank] === 1) setBit(found, rows[rank]!);
   }
@@ -221,7 +190,8 @@ class MessageSearch {
     if (
       (condition.groups & bit) !== 0 &&
       (condition.searched & bit) === 0 &&
-      (condition.groupClasses & CharClass.digit) === 0
+      (condition.groupClasses & CharClass.digit) === 0 &&
+      this.#column.repeatedOf[group]!.length === 0
     ) {
       condition.searched |= bit;
       const { text } = this.#column.readGroup(group);
@@ -240,75 +210,98 @@ class MessageSearch {
   }
 
   /**
-   * Tests the values of a slot. A rank is a row's index among the rows of the template. The result is 1 for each rank
-   * that is 1 in `candidates` (undefined: all ranks) and whose value meets the condition.
+   * Tests the values of a slot. A rank is a row's index among the rows of the template, which are `rows`. The result is 1 for
+   * each rank that is 1 in `candidates` (undefined: all ranks) and whose value meets the condition.
    */
   #matchRanks(
     slot: number,
     condition: VariableCondition,
-    rows: number,
+    rows: Uint32Array,
     candidates: Uint8Array | undefined,
   ): Uint8Array {
-    const group = groupOf(this.#column.classes[slot]!);
-    const { text, firstTexts, codeStarts, codes } = this.#column.readGroup(group);
-    const slotIndex = this.#column.indexInGroup[slot]!;
-    const base = firstTexts[slotIndex]!;
-    const result = new Uint8Array(rows);
+    const values = this.#column.readSlot(slot);
+    const { text, first } = values;
     const { ignoreCase } = this.#needle;
-    const at = codeStarts[slotIndex]!;
-    if (at === textPerRow) {
-      for (let rank = 0; rank < rows; rank++) {
-        if (candidates !== undefined && candidates[rank] === 0) continue;
-        const from = text.offsets[base + rank]!;
-        result[rank] = satisfies(text.bytes, from, text.offsets[base + rank + 1]!, condition, ignoreCase)
-          ? 1
-          : 0;
+    const result = new Uint8Array(rows.length);
+    // For each text 1 where it meets the condition, -1 where it does not, 0 where it was not tested.
+    const known = hasOwnTexts(values) ? undefined : new Int8Array(values.count);
+    for (let rank = 0; rank < rows.length; rank++) {
+      if (candidates !== undefined && candidates[rank] === 0) continue;
+      const index = findText(values, rank, rows[rank]!);
+      let passes = known?.[index - first] ?? 0;
+      if (passes === 0) {
+        const [from, to] = [text.offsets[index]!, text.offsets[index + 1]!];
+        passes = satisfies(text.bytes, from, to, condition, ignoreCase) ? 1 : -1;
+        if (known !== undefined) known[index - first] = passes;
       }
-      return result;
-    }
-    const passes = new Uint8Array(firstTexts[slotIndex + 1]! - base);
-    for (let i = 0; i < passes.length; i++) {
-      const from = text.offsets[base + i]!;
-      passes[i] = satisfies(text.bytes, from, text.offsets[base + i + 1]!, condition, ignoreCase) ? 1 : 0;
-    }
-    for (let rank = 0; rank < rows; rank++) {
-      const code = at === sharedText ? 0 : codes[at + rank]!;
-      result[rank] = passes[code]! & (candidates === undefined ? 1 : candidates[rank]!);
+      if (passes > 0) result[rank] = 1;
     }
     return result;
   }
 
-  /** Searches all variables for a needle without separators, which may lie within a variable of any template. */
-  #markVariableMatches(): void {
+  /** Searches variables for the needle: those of some slots of each group, or of all where these are many. */
+  #markVariableMatches(slotsOf: readonly Uint32Array[]): void {
     const { inVariable } = this.#needle;
-    for (const [group, slots] of this.#column.slotsOf.entries()) {
+    for (const [group, all] of this.#column.slotsOf.entries()) {
+      const slots = slotsOf[group]!;
       if (slots.length === 0 || !mayContainNeedleNgrams(group, inVariable, this.#tools)) continue;
       const { token } = inVariable;
       const blocks = token.length > 0 ? this.#tools.tokens(group)?.findBlocks(token) : undefined;
       if (blocks?.length === 0) continue;
       const variables = this.#column.readGroup(group);
       const texts = variables.text.offsets.length - 1;
-      if (blocks === undefined) this.#markValues(group, variables, 0, texts);
-      else
+      // In the filter, the values of attributes that slots repeat follow the texts.
+      const mayRepeat = blocks === undefined || blocks.some((block) => (block + 1) * textsPerBlock > texts);
+      if (mayRepeat) this.#markRepeated(group);
+      if (blocks !== undefined)
         for (const block of blocks) {
           const from = block * textsPerBlock;
-          this.#markValues(group, variables, from, Math.min(texts, from + textsPerBlock));
+          if (from < texts) this.#markValues(group, variables, from, Math.min(texts, from + textsPerBlock));
         }
+      else if (slots.length * fewSlotsDivisor < all.length)
+        for (const slot of slots) this.#markSlotValues(group, variables, slot);
+      else this.#markValues(group, variables, 0, texts);
+    }
+  }
+
+  /** Searches the values of one slot, which has the classes of the needle's characters. */
+  #markSlotValues(group: number, variables: VariableGroup, slot: number): void {
+    const { classes, indexInGroup } = this.#column;
+    if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) return;
+    const index = indexInGroup[slot]!;
+    const [from, to] = [variables.firstTexts[index]!, variables.firstTexts[index + 1]!];
+    if (from < to) this.#markValues(group, variables, from, to);
+  }
+
+  /** Searches the attributes that slots of a group repeat, and marks the rows of these slots that have the needle. */
+  #markRepeated(group: number): void {
+    const partly: { template: number; values: ReadableSlot; holding: Bitmap }[] = [];
+    for (const slot of this.#column.repeatedOf[group]!) {
+      const template = this.#column.findTemplateOfSlot(slot);
+      if (this.#matchingTemplates[template] === 1) continue;
+      if ((this.#needle.inVariable.classes & ~this.#column.classes[slot]!) !== 0) continue;
+      const values = this.#column.readSlot(slot);
+      const holding = this.#column.findHolding(values.text, this.#needle.inVariable.needle, this.#tools);
+      if (holding === "all") this.#matchingTemplates[template] = 1;
+      else if (holding !== "none") partly.push({ template, values, holding });
+    }
+    for (const { template, values, holding } of partly) {
+      if (this.#matchingTemplates[template] === 1) continue;
+      const found = this.#reserveRows();
+      for (const row of this.#column.rowsOf(template))
+        if (hasBit(holding, findText(values, 0, row))) setBit(found, row);
     }
   }
 
   /** Searches the templates of a single variable for a needle with separators. */
   #markSingleVariableTemplates(): void {
-    const { templates, slotBase, classes, indexInGroup } = this.#column;
+    const { templates, slotBase, classes } = this.#column;
     const { offsets, bytes } = templates;
     for (let template = 0; template < this.#column.templateCount; template++) {
       if (!isSingleVariable(bytes, offsets[template]!, offsets[template + 1]!)) continue;
       const slot = slotBase[template]!;
-      if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) continue;
       const group = groupOf(classes[slot]!);
-      const variables = this.#column.readGroup(group);
-      const index = indexInGroup[slot]!;
-      this.#markValues(group, variables, variables.firstTexts[index]!, variables.firstTexts[index + 1]!);
+      this.#markSlotValues(group, this.#column.readGroup(group), slot);
     }
   }
 
@@ -381,14 +374,4 @@ function satisfies(
   const { length } = text;
   if (to - from < length || (match === "equals" && to - from !== length)) return false;
   return equalsAt(bytes, match === "ends" ? to - length : from, text, ignoreCase);
-}
-
-/** Returns whether `text` is at a position. With `ignoreCase` it must be in lower case. */
-export function equalsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
-  if (ignoreCase) {
-    for (let i = 0; i < text.length; i++) if (foldedByte[bytes[at + i]!] !== text[i]) return false;
-    return true;
-  }
-  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
-  return true;
 }

@@ -1,8 +1,9 @@
 /**
  * The tokeniser: splits messages into templates and variables. A token is a sequence of ASCII letters, digits, `_`,
- * `.`, `-` and non-ASCII bytes. Tokens with a digit are variables; all other text is the template. In a template's text
- * the byte 0xff, which no UTF-8 has, stands for a variable. A message that has this byte itself becomes one variable as
- * a whole. The tokeniser is part of the format: the same message has the same template in every chunk.
+ * `.`, `-` and non-ASCII bytes. Tokens with a digit are variables, as are the values of lines `Key: value`
+ * (`keyed-lines.ts`); all other text is the template. In a template's text the byte 0xff, which no UTF-8 has, stands for a
+ * variable. A message that has this byte itself becomes one variable as a whole. The tokeniser is part of the format: the
+ * same message has the same template in every chunk, but for chunks of builds that did not know lines.
  */
 
 import { BlockMemory } from "../kernels/block-memory.ts";

@@ -9,6 +9,11 @@ import { makeTruncatedFailure, SlotKind, type TextTarget } from "../kernels/deco
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import {
+  findRepeatedAttribute,
+  type RepeatableAttribute,
+  type RepeatableAttributes,
+} from "./repeatable-attribute.ts";
 import { CharClass, classesOf, encodeSlot, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
 import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
@@ -31,10 +36,16 @@ export const ngramLengths: readonly (number | undefined)[] = [
  */
 const randomClass = 0x80;
 
-/** For each group the character classes that its values may have. */
+/**
+ * A bit that a slot's classes have beside the `CharClass` bits. It is set where the slot's values are those of lines
+ * `Key: value`. Such a value needs no digit, and may have separators, but no line feed.
+ */
+export const lineValueClass = 0x40;
+
+/** For each group the classes that its slots may have. */
 export const groupClasses: readonly number[] = [
-  CharClass.digit | CharClass.mark,
-  CharClass.digit | CharClass.mark | CharClass.lowerHex,
+  CharClass.digit | CharClass.mark | lineValueClass,
+  CharClass.digit | CharClass.mark | CharClass.lowerHex | lineValueClass,
   0xff,
   0xff,
 ];
@@ -46,25 +57,14 @@ export function groupOf(classes: number): number {
   return (classes & randomClass) === 0 ? Group.word : Group.random;
 }
 
-/**
- * An attribute of the same rows. A slot (the place of a variable in a template) whose values all equal the attribute's
- * stores only a reference to the attribute.
- */
-export interface RepeatableAttribute {
-  key: string;
-  values: TextVector;
-  /** For each row the index of its value, or -1 where the row lacks the attribute. */
-  codes: Int32Array;
-}
-
-export type RepeatableAttributes = readonly RepeatableAttribute[];
-
 /** Writes the slots of one group, in order. */
 class GroupWriter {
   readonly ngrams: NgramFilterBuilder | undefined;
   readonly #tokens = new TokenFilterBuilder();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
+  /** Attributes whose values slots have that are not among the texts. */
+  readonly #repeated = new Set<RepeatableAttribute>();
   /** Sizes of the decoded group: the number of texts, their bytes, and the number of dictionary codes. */
   readonly #sizes = [0, 0, 0];
   slots = 0;
@@ -74,21 +74,31 @@ class GroupWriter {
     this.ngrams = width === undefined ? undefined : new NgramFilterBuilder(width);
   }
 
-  add(values: SlotValues, classes: number, rows: Uint32Array, attributes: RepeatableAttributes): number {
+  /** `flags` is `lineValueClass` or 0. */
+  add(
+    values: SlotValues,
+    { characters, flags }: { characters: number; flags: number },
+    rows: Uint32Array,
+    attributes: RepeatableAttributes,
+  ): number {
     this.slots++;
-    const repeated = values.count < repeatedMin ? undefined : findRepeatedAttribute(values, rows, attributes);
+    const repeated = findRepeatedAttribute(values, rows, attributes);
     if (repeated !== undefined) {
       let index = this.#keys.indexOf(repeated.key);
       if (index < 0) index = this.#keys.push(repeated.key) - 1;
       this.#sinks.data.push(index & 0xff);
       this.#sinks.data.push(index >> 8);
+      if (flags !== 0) {
+        this.#repeated.add(repeated);
+        return SlotKind.repeated;
+      }
       this.#addAllTexts(values);
       return SlotKind.attribute;
     }
     const { texts } = this.#sinks;
     const textsBefore = texts.lengths.length;
     const bytesBefore = texts.bytes.length;
-    const kind = encodeSlot(values, classes, this.#sinks);
+    const kind = encodeSlot(values, characters, this.#sinks);
     if (kind === SlotKind.constant || kind === SlotKind.dictionary) {
       const codes = kind === SlotKind.dictionary ? values.count : 0;
       const distinct = texts.lengths.length - textsBefore;
@@ -100,9 +110,13 @@ class GroupWriter {
 
   /**
    * Returns the n-gram filter, for groups that have one, padded to a multiple of eight bytes; behind it the token
-   * filter.
+   * filter. In that, the values of attributes that slots repeat follow the texts.
    */
   buildFilter(): Uint8Array {
+    for (const { values } of this.#repeated) {
+      const { offsets, bytes } = values;
+      for (let i = 0; i + 1 < offsets.length; i++) this.#tokens.add(bytes, offsets[i]!, offsets[i + 1]!);
+    }
     const tokens = this.#tokens.finish();
     if (this.ngrams === undefined) return tokens;
     const { bits } = this.ngrams;
@@ -141,37 +155,6 @@ function sumTextBytes({ starts, ends, count }: SlotValues): number {
   return bytes;
 }
 
-/** For fewer values the search for an attribute that they repeat is not worth its cost. */
-const repeatedMin = 32;
-
-function findRepeatedAttribute(
-  values: SlotValues,
-  rows: Uint32Array,
-  attributes: RepeatableAttributes,
-): RepeatableAttribute | undefined {
-  return attributes.find((attribute) => {
-    for (let i = 0; i < values.count; i++) if (!isValueOf(values, i, attribute, rows[i]!)) return false;
-    return true;
-  });
-}
-
-/** Returns whether the i-th value is that of an attribute in a row. */
-function isValueOf(
-  { bytes, starts, ends }: SlotValues,
-  i: number,
-  { values, codes }: RepeatableAttribute,
-  row: number,
-): boolean {
-  const code = codes[row]!;
-  if (code < 0) return false;
-  const from = values.offsets[code]!;
-  const length = values.offsets[code + 1]! - from;
-  const start = starts[i]!;
-  if (length !== ends[i]! - start) return false;
-  for (let at = 0; at < length; at++) if (values.bytes[from + at] !== bytes[start + at]) return false;
-  return true;
-}
-
 /**
  * A slot's letters count as random if more than one in this many of its distinct trigrams occurs in no template of the
  * chunk.
@@ -194,15 +177,20 @@ export class VariableWriter {
     this.#messageNgrams = messageNgrams;
   }
 
-  /** Returns the slot's kind and classes for the table of slots. */
+  /**
+   * Returns the slot's kind and classes for the table of slots.
+   * @param flags `lineValueClass` or 0
+   */
   add(
     values: SlotValues,
+    flags: number,
     rows: Uint32Array,
     attributes: RepeatableAttributes,
   ): { kind: number; classes: number } {
     const { bytes, starts, ends, count } = values;
-    let classes = 0;
-    for (let i = 0; i < count; i++) classes |= classesOf(bytes, starts[i]!, ends[i]!);
+    let characters = 0;
+    for (let i = 0; i < count; i++) characters |= classesOf(bytes, starts[i]!, ends[i]!);
+    let classes = characters | flags;
     if (groupOf(classes) === Group.word) {
       this.#slotNgrams.clear();
       for (let i = 0; i < count; i++) {
@@ -215,7 +203,7 @@ export class VariableWriter {
         for (let i = 0; i < count; i++) ngrams!.add(bytes, starts[i]!, ends[i]!);
       } else this.#groups[Group.word]!.ngrams!.addAll(this.#slotNgrams);
     }
-    const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, attributes);
+    const kind = this.#groups[groupOf(classes)]!.add(values, { characters, flags }, rows, attributes);
     return { kind, classes };
   }
 
@@ -282,10 +270,15 @@ export function readTokenFilter(
  * each row, or a single text.
  */
 export interface VariableGroup {
+  /** Keys of the attributes that slots repeat. */
+  keys: readonly string[];
   text: TextVector;
   /** The index of the first text of each of the group's slots, then the number of all texts. */
   firstTexts: Uint32Array;
-  /** For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`. */
+  /**
+   * For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a `repeated` slot, which
+   * has no texts, the index of the attribute in `keys`.
+   */
   codeStarts: Uint32Array;
   codes: Uint8Array;
 }
@@ -338,6 +331,7 @@ export function decodeVariables(
   const { sizes, streams, keys } = openVariables(payload, slots);
   const [texts, textBytes, codesLength] = sizes;
   const group = {
+    keys,
     text: { offsets: heap.uint32(texts! + 1), bytes: heap.uint8(textBytes!) },
     firstTexts: heap.uint32(payload.rows + 1),
     codeStarts: heap.uint32(payload.rows),

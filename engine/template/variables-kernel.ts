@@ -3,14 +3,10 @@
 import { align8, type Payload } from "../files/column-payload.ts";
 import type { BlockMemory } from "../kernels/block-memory.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import type { RepeatableAttribute } from "./repeatable-attribute.ts";
 import type { TokenizedInMemory } from "./tokenizer.ts";
 import type { TokenizedPlaces } from "./tokenizer-kernel.ts";
-import {
-  type EncodedVariables,
-  ngramLengths,
-  type RepeatableAttribute,
-  variableGroups,
-} from "./variable-columns.ts";
+import { type EncodedVariables, ngramLengths, variableGroups } from "./variable-columns.ts";
 
 /** What assembly/messages/variables.ts exports; all parameters but numbers of things are addresses. */
 interface VariableKernels {
@@ -72,6 +68,7 @@ class VariablesKernel {
       memory.placeVector(values.offsets),
       memory.placeVector(values.bytes),
       memory.placeVector(attributeCodes),
+      values.offsets.length - 1,
     ]);
     const repeatables = memory.placeVector(Uint32Array.from(columns));
     this.#kernels.encodeVariables(

@@ -65,10 +65,13 @@ export function arbitraryFilter(rows: readonly LogRow[]): fc.Arbitrary<Filter> {
   const cut = fc
     .tuple(
       fc.constantFrom(...rows.map(({ message }) => message)),
-      fc.nat({ max: 30 }),
-      fc.integer({ min: 1, max: 14 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.oneof(fc.integer({ min: 1, max: 14 }), fc.integer({ min: 1, max: 60 })),
     )
-    .map(([message, from, length]) => message.slice(from, from + length).toWellFormed());
+    .map(([message, share, length]) => {
+      const from = Math.floor(message.length * share);
+      return message.slice(from, from + length).toWellFormed();
+    });
   const text = fc.oneof(
     { weight: 8, arbitrary: cut },
     { weight: 1, arbitrary: cut.map((found) => `${found}1`) },

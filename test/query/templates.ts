@@ -14,16 +14,47 @@ export function templateId(message: string): string {
   return hash64(Uint8Array.from(bytes)).toString(16).padStart(16, "0");
 }
 
-/** The texts before, between and after the variables, which are the words with a digit. */
+/** A line `Key: value`, and in groups what is before the value, the value, and the blanks behind it. */
+const keyedLine = /^([ \t\r]*([^ \t\r].*?):[ \t\r]+)([^ \t\r](?:.*[^ \t\r])?)([ \t\r]*)$/s;
+
+function readKeyedLine(line: string): [before: string, value: string, behind: string] | undefined {
+  const [, before, key, value, behind] = keyedLine.exec(line) ?? [];
+  if (key === undefined || key.replace(/[^ \t\r]/g, "").length > 7) return undefined;
+  return [before!, value!, behind!];
+}
+
+/** The texts before, between and after the variables. */
 function splitAtVariables(message: string): string[] {
+  const lines = message.split("\n");
+  if (lines.filter((line) => readKeyedLine(line) !== undefined).length < 3) return splitAtTokens(message);
+  // Pieces of neighbouring lines are one text; a value stands between two.
+  const found = [""];
+  const add = ([first, ...others]: string[]) => {
+    found[found.length - 1] += first!;
+    found.push(...others);
+  };
+  for (const [i, line] of lines.entries()) {
+    if (i > 0) add(["\n"]);
+    const keyed = readKeyedLine(line);
+    if (keyed === undefined) add(splitAtTokens(line));
+    else {
+      add(splitAtTokens(keyed[0]));
+      found.push(keyed[2]);
+    }
+  }
+  return found;
+}
+
+/** The texts around the words with a digit. */
+function splitAtTokens(text: string): string[] {
   const found: string[] = [];
   let start = 0;
-  for (const { 0: word, index } of message.matchAll(token)) {
+  for (const { 0: word, index } of text.matchAll(token)) {
     if (!/[0-9]/.test(word)) continue;
-    found.push(message.slice(start, index));
+    found.push(text.slice(start, index));
     start = index + word.length;
   }
-  return [...found, message.slice(start)];
+  return [...found, text.slice(start)];
 }
 
 const [prime1, prime2, prime3, prime4, prime5] = [

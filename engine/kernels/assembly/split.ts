@@ -1,5 +1,5 @@
 /**
- * The tokeniser: messages as templates and variables, as template/tokenizer.ts defines them. Sixteen bytes are
+ * The tokeniser: messages as templates and variables, as template/plain-tokenizer.ts defines them. Sixteen bytes are
  * classified at once, and only tokens with a digit are handled one by one. Templates are distinguished by a hash of
  * their static text; where hashes agree, the message is compared with the first message of the template.
  *
@@ -7,6 +7,7 @@
  */
 
 import { sameBytes } from "./bytes.ts";
+import { hasKeyedLines, lineValueEnd, nextLineValue } from "./messages/keyedlines.ts";
 
 /** Address at which the message that is being split begins. */
 let start: usize = 0;
@@ -73,7 +74,7 @@ export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32, tem
     const first = count;
     hash = multiplier;
     staticFrom = start;
-    if (findVariables()) {
+    if (hasKeyedLines(start, end) ? findLineVariables() : findVariables(start, end)) {
       hashStatic(end);
     } else {
       count = first;
@@ -93,19 +94,41 @@ export function splitVariables(): u32 {
   return count;
 }
 
+/** As `findVariables`, for all of a message with lines `Key: value`, whose values are variables. */
+function findLineVariables(): bool {
+  let from = start;
+  for (let value = nextLineValue(from, end); value < end; value = nextLineValue(from, end)) {
+    if (!findVariables(from, value)) return false;
+    from = lineValueEnd();
+    if (hasSlotByte(value, from)) return false;
+    put(value, from);
+  }
+  return findVariables(from, end);
+}
+
+/** Whether bytes hold 0xff, which stands for a variable in templates. */
+function hasSlotByte(from: usize, to: usize): bool {
+  for (let at = from; at < to; at += 16) {
+    let found = <u32>i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(-1)));
+    if (to - at < 16) found &= ((<u32>1) << <u32>(to - at)) - 1;
+    if (found != 0) return true;
+  }
+  return false;
+}
+
 /**
- * Finds the variables of the message. Returns false where it holds 0xff, the byte that stands for a variable in
- * templates.
+ * Finds the variables in a part of the message, whose ends lie between tokens. Returns false where it holds 0xff, the byte
+ * that stands for a variable in templates.
  */
-function findVariables(): bool {
+function findVariables(from: usize, to: usize): bool {
   // Address of the token that continues from the block before, or 0 where there is none.
   let open: usize = 0;
   // Whether that token has had a digit.
   let openDigit = false;
-  for (let at = start; at < end; at += 64) {
+  for (let at = from; at < to; at += 64) {
     let tokens: u64 = 0;
     let digits: u64 = 0;
-    const length = <u32>min<usize>(end - at, 64);
+    const length = <u32>min<usize>(to - at, 64);
     for (let i: u32 = 0; i < length; i += 16) {
       const bytes = v128.load(at + i);
       const lower = v128.or(bytes, i8x16.splat(0x20));
@@ -144,23 +167,23 @@ function findVariables(): bool {
     while (digits != 0) {
       const digit = ctz(digits);
       const before = ~tokens & lowBits(digit);
-      const from = before == 0 ? 0 : 64 - clz(before);
+      const first = before == 0 ? 0 : 64 - clz(before);
       const gap = ~tokens & ~lowBits(digit);
       if (gap == 0) {
-        open = at + <usize>from;
+        open = at + <usize>first;
         openDigit = true;
         break;
       }
-      const to = ctz(gap);
-      put(at + <usize>from, at + <usize>to);
-      digits &= ~lowBits(to);
+      const behind = ctz(gap);
+      put(at + <usize>first, at + <usize>behind);
+      digits &= ~lowBits(behind);
     }
     if (open == 0 && tokens >> 63 != 0) {
       open = at + <usize>(64 - clz(~tokens));
       openDigit = false;
     }
   }
-  if (open != 0 && openDigit) put(open, end);
+  if (open != 0 && openDigit) put(open, to);
   return true;
 }
 

@@ -174,13 +174,15 @@ function makeChunk(random: Random): { messages: string[]; source: ChunkSource } 
   const ids = Array.from({ length: rows }, () => random.next().toString(16).padStart(8, "0").repeat(2));
   const longText = () => `x9${"abc-".repeat(random.below(200))}`;
   const messages = ids.map((id, row) => {
-    switch (random.below(4)) {
+    switch (random.below(5)) {
       case 0:
         return `trace ${id} took ${random.below(5_000)} ms on node-1, try ${random.below(3)} of r3`;
       case 1:
         return `10.0.${random.below(256)}.${10 + random.below(90)} GET /cart/${random.next().toString(16).padStart(8, "0")}`;
       case 2:
         return `stored ${longText()} at 2025-01-06T00:00:${String(row % 60).padStart(2, "0")}.${100 + random.below(900)}`;
+      case 3:
+        return `Ended:\n\tid: ${id}\n\tby: ${["a b", "c"][random.below(2)]}\n\ttook: ${row} ms `;
       default:
         return `offset ${random.next() * 2 ** 20 + random.below(2 ** 20)} of 0x${random.below(16).toString(16)}`;
     }

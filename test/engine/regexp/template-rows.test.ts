@@ -24,6 +24,12 @@ const templates: readonly [share: number, make: (random: Random) => string][] = 
   // So few rows that they are matched one by one.
   [1, (r) => `rare block blk_${r.below(1e9)} of ${r.below(9)}`],
   [1, (r) => `line 1\nline ${r.below(100)}`],
+  // Lines `Key: value`.
+  [
+    20,
+    (r) =>
+      `Logon 7\n\n\tName:\t${r.pick(["svc a", "Jo", "x77"])}\n\tID:\t\t0x${r.below(1e6).toString(16)}\nPath: C:\\x y\\${r.below(1e5)}.exe \nclosing text`,
+  ],
 ];
 
 const patterns = [
@@ -44,6 +50,12 @@ const patterns = [
   "(?m)^line 9",
   "odd . [0-9]+ e",
   "nothing[0-9]",
+  "0x[0-9a-f]*7[0-9a-f]",
+  "ID:\\s+0x[0-9a-f]+3\\nPath: C",
+  "(?m)^Path: .*7[.]exe $",
+  "svc a\\n|\\\\[0-9]+1[.]exe",
+  "Jo\\s+ID",
+  "y.[0-9]*55[.]",
   "[0-9]",
   "",
 ];

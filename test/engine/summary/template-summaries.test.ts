@@ -28,6 +28,7 @@ import {
 } from "../../../fixtures/needles.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
+import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
 const days = 8;
@@ -69,7 +70,9 @@ async function learn(filter: Filter, fromNs: bigint): Promise<void> {
 }
 
 test(`odd texts are counted as a loop over the rows does (SVC_SEED=${seed})`, async () => {
-  const sets = Array.from({ length: days }, (_, number) => makeRows(number, seed));
+  const sets = Array.from({ length: days }, (_, number) =>
+    number % 2 === 0 ? makeRows(number, seed) : makeKeyedRows(number, seed),
+  );
   const stored: LogRow[][] = sets.map(() => []);
   let asked = 0;
   for (let part = 0; part < chunksADay; part++) {
@@ -99,7 +102,7 @@ test(`odd texts are counted as a loop over the rows does (SVC_SEED=${seed})`, as
   }
 }, 120_000);
 
-/** Messages of the profile `wide` are mostly plain text. */
+/** The texts that are searched for in messages of `wide` are mostly values of lines. */
 const profiles: readonly Profile[] = ["system", "company"];
 /** Rows by template and level: the id, the level in lower case, rows, first and last millisecond. */
 type Groups = Record<string, [rows: number, firstMs: number, lastMs: number]>;
@@ -133,10 +136,10 @@ function groupNaively(rows: readonly LogRow[], ids: ReadonlyMap<string, string>)
   return groups;
 }
 
-test.each(profiles)(
+test.each([...profiles, "wide"] as const)(
   `rows of %s are grouped by template and level without a look at them (SVC_SEED=${seed})`,
   async (profile) => {
-    const startMs = Date.UTC(2024, 6, 1 + profiles.indexOf(profile));
+    const startMs = Date.UTC(2024, 6, 3 + profiles.indexOf(profile));
     // In order of time, so that the chunks do not overlap.
     const generated = [...generateRows({ profile, seed, rows: 24_000, startMs })];
     const rows = generated.sort((a, b) => Number(a.timeNs - b.timeNs));

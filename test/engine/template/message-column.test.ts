@@ -12,6 +12,7 @@ import { openPart, serializePart, writePart } from "../../../engine/chunk/part.t
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { plainColumns } from "../../../engine/kernels/heap.ts";
 import { runSteps } from "../../query/naive.ts";
+import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -72,7 +73,9 @@ describe(`templates (SVC_SEED=${seed})`, () => {
     beforeAll(async () => {
       dir = mkdtempSync(join(tmpdir(), "svc-messages-"));
       store = await openStore({ dir, threads: 1 });
-      sets = Array.from({ length: datasets }, (_, number) => makeRows(number, seed));
+      sets = Array.from({ length: datasets }, (_, number) =>
+        number % 2 === 0 ? makeRows(number, seed) : makeKeyedRows(number, seed),
+      );
       for (const rows of sets) await store.append("logs", rows);
       await store.seal();
     }, 60_000);

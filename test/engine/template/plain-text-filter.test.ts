@@ -1,6 +1,7 @@
 /**
- * Messages of `Key: value` lines: where the values have no digits there are too many templates, so that they are stored
- * as plain text with a filter of their own. Searches agree with a naive loop, whatever the filter skips.
+ * Messages of lines whose values have no digits have too many templates, so that they are stored as plain text with a
+ * filter of their own; where the lines are `Key: value` they are stored as templates. Searches agree with a naive loop,
+ * whatever the filter skips.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,13 +38,9 @@ function makeRows(messages: readonly string[], day: bigint): LogRow[] {
   }));
 }
 
-const wide = Array.from(generateRows({ profile: "wide", seed, rows: rowCount }), ({ message }) => message);
-/** The same lines, all of whose values have a digit: few templates remain. */
-const numbered = wide.map((message, i) =>
-  `Event: ${i % 7}\n${message}`.replace(/(\t[A-Z][^:\n]*:\t+)([^\n]*)/g, (_, label, value) => {
-    return `${label}${value.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, 40)}7`;
-  }),
-);
+const keyed = Array.from(generateRows({ profile: "wide", seed, rows: rowCount }), ({ message }) => message);
+/** The same without colons behind keys. */
+const wide = keyed.map((message) => message.replace(/:(?=\s)/g, ""));
 
 /** Pieces of the messages, ids in them among others, as they are, in the other case, and changed. */
 function arbitraryNeedle(messages: readonly string[]): fc.Arbitrary<string> {
@@ -111,7 +108,7 @@ describe(`the filter that the kernel makes is that of TypeScript, byte for byte 
     expect(Buffer.from(made).equals(buildFilterPlainly(text))).toBe(true);
   };
 
-  test("for events of key: value lines", () => {
+  test("for events of many lines", () => {
     check(wide);
     check(wide.slice(0, 4_096));
     check(wide.slice(1, 4_098));
@@ -145,9 +142,9 @@ describe(`the filter that the kernel makes is that of TypeScript, byte for byte 
   });
 });
 
-describe(`events of key: value lines in a store (SVC_SEED=${seed})`, () => {
+describe(`events of many lines in a store (SVC_SEED=${seed})`, () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-wide-"));
-  const sets = { text: makeRows(wide, 0n), template: makeRows(numbered, 1n) };
+  const sets = { text: makeRows(wide, 0n), template: makeRows(keyed, 1n) };
   let store: Store;
   beforeAll(async () => {
     store = await openStore({ dir, threads: 2 });
@@ -173,10 +170,10 @@ describe(`events of key: value lines in a store (SVC_SEED=${seed})`, () => {
     return fc.constantFrom(
       `S-1-5-21-[0-9]{9,}-[0-9]+-[0-9]+-1${digits}[0-9]`,
       `0x[0-9a-f]{3}${digits}[0-9a-f]*`,
-      `Logon ID:\\t+0x[0-9a-f]*${digits}`,
+      `Logon ID:?\\t+0x[0-9a-f]*${digits}`,
       `[^-]${digits}[0-9]+\\.`,
-      `(?i)name:\\s+[a-z]+${digits}\\n`,
-      `Process ID:\\t\\t0x${digits[0]}|Source Port:\\t+${digits}`,
+      `(?i)name:?\\s+[a-z]+${digits}\\n`,
+      `Process ID:?\\t\\t0x${digits[0]}|Source Port:?\\t+${digits}`,
       `\\{[0-9a-f]{6}${digits}-.*\\}`,
     );
   });

@@ -28,6 +28,7 @@ function makeMessages(number: number): Row[] {
   const rows = makeRows(number, seed).map(({ message }): Row => ({ message, job: undefined }));
   for (let i = 0; i < 300; i++) {
     const job = `job${random.below(1e9)}`;
+    rows.push({ message: `Ended:\n job: ${job}\n by: ${random.pick(["a b", "c"])}\n took: ${i} ms`, job });
     rows.push({ message: `${job} ended after ${random.below(900)} ms`, job });
     rows.push({
       message: `stored z${"y".repeat(250 + random.below(20))}${i} of ${2 ** 52 + i}`,

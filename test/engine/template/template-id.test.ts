@@ -35,13 +35,20 @@ describe("a template", () => {
     ["GET /cart 200 in 12ms", "GET /cart <*> in <*>", "cea5d810124c15d9"],
     ["a<*>b", "a<*>b", templateId("a<*>b")],
     ["é1 x", "<*> x", templateId("2 x")],
+    ["Name: a b\nID 7:\t-\r\n x: {1} \nend 8", "Name: <*>\nID <*>:\t<*>\r\n x: <*> \nend <*>", undefined],
+    ["a: b\nc: d", "a: b\nc: d", undefined],
   ])("of %j is %j", (message, text, id) => {
-    expect([templateTextOf(message), templateIdOf(message)]).toEqual([text, id]);
+    expect(templateTextOf(message)).toBe(text);
+    expect(templateIdOf(message)).toBe(id ?? templateId(message));
   });
 
-  test("has the id and the text that the documentation defines", () => {
+  test.each([
+    ["any characters", fc.string({ unit: "binary", maxLength: 60 })],
+    ["lines", fc.string({ unit: fc.constantFrom(..."a1: \t\r\né-{"), maxLength: 60 })],
+    ["lines `Key: value`", arbitraryLines()],
+  ])("has the id and the text that the documentation defines, for messages of %s", (_, messages) => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 60 }), (message) => {
+      fc.property(messages, (message) => {
         const stored = message.toWellFormed();
         expect(templateIdOf(stored)).toBe(templateId(stored));
         expect(templateTextOf(stored)).toBe(templateText(stored));
@@ -49,4 +56,26 @@ describe("a template", () => {
       { numRuns: 2_000 },
     );
   });
+
+  function arbitraryLines(): fc.Arbitrary<string> {
+    const blanks = fc.constantFrom("", " ", "\t\t", "\r", "        ");
+    const word = fc.constantFrom(
+      "Name",
+      "id7",
+      ":",
+      "a:b",
+      "-",
+      "x y",
+      "2024",
+      "one two three four five six",
+    );
+    return fc
+      .array(
+        fc
+          .tuple(blanks, word, fc.constantFrom(":", ": ", ":\t", ""), word, blanks, word)
+          .map((parts) => parts.join("")),
+        { maxLength: 7 },
+      )
+      .map((lines) => lines.join("\n"));
+  }
 });

@@ -1,14 +1,17 @@
 /** The variables of messages, encoded in WebAssembly, against those encoded in TypeScript: all bytes are equal. */
 import { describe, expect, test } from "vitest";
 import { BlockMemory } from "../../../engine/kernels/block-memory.ts";
+import { SlotKind } from "../../../engine/kernels/decoding.ts";
 import { encodeVariables } from "../../../engine/template/message-encoding.ts";
+import type { RepeatableAttribute } from "../../../engine/template/repeatable-attribute.ts";
 import { tokenizeMessages } from "../../../engine/template/tokenizer.ts";
 import { tokenizeIn } from "../../../engine/template/tokenizer-kernel.ts";
-import type { EncodedVariables, RepeatableAttribute } from "../../../engine/template/variable-columns.ts";
+import type { EncodedVariables } from "../../../engine/template/variable-columns.ts";
 import { encodeVariablesIn } from "../../../engine/template/variables-kernel.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateBatches } from "../../../fixtures/logs.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { makeKeyedRows } from "../keyed-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
@@ -46,9 +49,12 @@ function toAttribute(key: string, texts: readonly (string | undefined)[]): Repea
 }
 
 describe(`variables (SVC_SEED=${seed})`, () => {
-  test.each(["system", "company"] as const)("of generated messages of %s", (profile) => {
+  test.each([
+    ["system", ["trace_id", "span_id", "k8s.pod.name"]],
+    ["company", ["trace_id", "span_id", "k8s.pod.name"]],
+    ["wide", ["user.name", "data.SubjectUserName", "data.ProcessId", "data.ProcessName", "data.IpPort"]],
+  ] as const)("of generated messages of %s", (profile, keys) => {
     const rows = [...generateBatches({ profile, seed, rows: 20_000 }, 20_000)].flat();
-    const keys = ["trace_id", "span_id", "k8s.pod.name"];
     const attributes = keys.map((key) =>
       toAttribute(
         key,
@@ -57,6 +63,26 @@ describe(`variables (SVC_SEED=${seed})`, () => {
     );
     const messages = rows.map(({ message }) => message);
     expect(new Set(check(messages, attributes).kinds).size).toBeGreaterThan(4);
+  });
+
+  test("of lines `Key: value`, many of which are attributes", () => {
+    const kinds = new Set<number>();
+    for (let number = 0; number < 40; number++) {
+      const rows = makeKeyedRows(number, seed);
+      const keys = [...new Set(rows.flatMap(({ attributes }) => Object.keys(attributes)))];
+      const attributes = keys.map((key) =>
+        toAttribute(
+          key,
+          rows.map((row) => row.attributes[key]),
+        ),
+      );
+      for (const kind of check(
+        rows.map(({ message }) => message),
+        attributes,
+      ).kinds)
+        kinds.add(kind);
+    }
+    expect(kinds).toContain(SlotKind.repeated);
   });
 
   test("of every kind, in numbers around those at which the encoding changes", () => {

@@ -10,6 +10,7 @@ const integerKind: u8 = 4;
 const hexKind: u8 = 5;
 const textKind: u8 = 6;
 const attributeKind: u8 = 7;
+const repeatedKind: u8 = 8;
 
 const textPerRow: u32 = 0xffffffff;
 const sharedText: u32 = 0xfffffffe;
@@ -72,6 +73,11 @@ function decodeSlot(into: SlotDecoding, kind: u8, slot: usize, rows: u32): bool 
   if (kind == dictionaryKind) {
     store<u32>(<usize>into.codeStarts + (slot << 2), into.codesLength);
     return copyDictionary(into, rows);
+  }
+  if (kind == repeatedKind) {
+    if (!takeData(into, 2)) return false;
+    store<u32>(<usize>into.codeStarts + (slot << 2), load<u16>(into.data - 2));
+    return true;
   }
   if (kind == digitsKind) return decodeDigits(into, rows);
   if (kind == integerKind) return decodeIntegers(into, rows);

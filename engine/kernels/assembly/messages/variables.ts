@@ -18,6 +18,7 @@ import {
   newNgrams,
   ngramBits,
 } from "./ngrams.ts";
+import { hasKeyedLines, lineValueEnd, nextLineValue } from "./keyedlines.ts";
 import { newSink, pushByte, pushWord, sinkAt, sinkLength } from "./sinks.ts";
 import {
   beginSlots,
@@ -35,7 +36,9 @@ import { firstSlot, gatherSlots, takeSlot } from "./slots.ts";
 
 const slotByte: u32 = 0xff;
 const kindAttribute: u32 = 7;
+const kindRepeated: u32 = 8;
 const randomClass: u32 = 0x80;
+const lineValueClass: u32 = 0x40;
 const repeatedMin: u32 = 32;
 /** A slot's letters are random if more than one in so many of its trigrams occurs in no template. */
 const randomShare: u32 = 4;
@@ -58,7 +61,9 @@ const keysOffset: usize = 24;
 /** Sizes of the decoded group: texts, their bytes, and codes of dictionaries. */
 const sizesOffset: usize = 28;
 const slotsOffset: usize = 40;
-const groupBytes: usize = 44;
+/** The numbers of the attributes whose values slots have that are not among the texts. */
+const repeatedOffset: usize = 44;
+const groupBytes: usize = 48;
 
 let groups: usize = 0;
 let templateNgrams: usize = 0;
@@ -67,7 +72,7 @@ let slotNgrams: usize = 0;
 let kinds: usize = 0;
 let classesOfSlots: usize = 0;
 
-/** The attributes that slots may repeat: for each where its offsets, its bytes and its codes lie. */
+/** The attributes that slots may repeat: for each where its offsets, bytes and codes lie, and the number of its values. */
 let attributes: usize = 0;
 let attributeCount: u32 = 0;
 
@@ -112,8 +117,8 @@ export function encodeVariables(
   gatherSlots(slotsBefore(templates, offsets, texts), templates, codes, rows, firstVariables, starts, ends, bytes);
   for (let template: u32 = 0; template < templates; template++) {
     const rowsOfTemplate = ordered + ((<usize>load<u32>(rowStarts + ((<usize>template) << 2))) << 2);
-    const end = firstSlot(template + 1);
-    for (let slot = firstSlot(template); slot < end; slot++) addSlot(takeSlot(slot), rowsOfTemplate);
+    const place = (<usize>template) << 2;
+    addSlots(firstSlot(template), texts + load<u32>(offsets + place), texts + load<u32>(offsets + place, 4), rowsOfTemplate);
   }
   if (load<u32>(groupAt(hexGroup), slotsOffset) > 0) addHexFourgrams(messageNgrams);
 }
@@ -131,6 +136,18 @@ function slotsBefore(templates: u32, offsets: usize, texts: usize): usize {
   return before;
 }
 
+/** Writes the slots of the template at [from, to) from number `first` on. */
+function addSlots(first: u32, from: usize, to: usize, rows: usize): void {
+  let slot = first;
+  let value = hasKeyedLines(from, to) ? nextLineValue(from, to) : to;
+  for (let at = from; at < to; at++) {
+    if (load<u8>(at) != slotByte) continue;
+    while (value < at) value = nextLineValue(lineValueEnd(), to);
+    const isLineValue = value == at && lineValueEnd() == at + 1;
+    addSlot(takeSlot(slot++), isLineValue ? lineValueClass : 0, rows);
+  }
+}
+
 @inline
 function groupAt(group: u32): usize {
   return groups + <usize>group * groupBytes;
@@ -145,6 +162,7 @@ function beginGroup(group: usize, number: u32): void {
   store<u32>(group, newSink(), longLengthsOffset);
   store<u32>(group, newSink(), textsOffset);
   store<u32>(group, newSink(), keysOffset);
+  store<u32>(group, newSink(), repeatedOffset);
 }
 
 /** Rows by template, those of a template ascending. Writes where those of each template begin, and where the last ends. */
@@ -173,14 +191,14 @@ function orderByTemplate(codes: usize, rows: u32, templates: u32, rowStarts: usi
 
 @inline
 function groupOf(classes: u32): u32 {
-  if ((classes & ~(digitClass | markClass)) == 0) return 0;
-  if ((classes & ~(digitClass | markClass | lowerHexClass)) == 0) return hexGroup;
+  if ((classes & ~(digitClass | markClass | lineValueClass)) == 0) return 0;
+  if ((classes & ~(digitClass | markClass | lowerHexClass | lineValueClass)) == 0) return hexGroup;
   return (classes & randomClass) == 0 ? wordGroup : randomGroup;
 }
 
-/** Writes the values that were taken last, of these classes. */
-function addSlot(classOfValues: u32, rows: usize): void {
-  let classes = classOfValues;
+/** Writes the values that were taken last, of these classes of characters. `flags` is `lineValueClass` or 0. */
+function addSlot(characters: u32, flags: u32, rows: usize): void {
+  let classes = characters | flags;
   if (groupOf(classes) == wordGroup) {
     const count = valueCount();
     clearNgrams(slotNgrams);
@@ -194,19 +212,23 @@ function addSlot(classOfValues: u32, rows: usize): void {
       for (let i: u32 = 0; i < count; i++) addNgrams(random, valueAt(i), valueEnd(i));
     } else addAllNgrams(load<u32>(groupAt(wordGroup), ngramsOffset), slotNgrams);
   }
-  const kind = addToGroup(groupAt(groupOf(classes)), classes & ~randomClass, rows);
+  const kind = addToGroup(groupAt(groupOf(classes)), characters, flags, rows);
   pushByte(kinds, kind);
   pushByte(classesOfSlots, classes);
 }
 
-function addToGroup(group: usize, classes: u32, rows: usize): u32 {
+function addToGroup(group: usize, characters: u32, flags: u32, rows: usize): u32 {
   store<u32>(group, load<u32>(group, slotsOffset) + 1, slotsOffset);
   const data: usize = load<u32>(group, dataOffset);
   const repeated = valueCount() < repeatedMin ? -1 : findRepeatedAttribute(rows);
   if (repeated >= 0) {
-    const index = indexOfKey(load<u32>(group, keysOffset), repeated);
+    const index = indexIn(load<u32>(group, keysOffset), repeated);
     pushByte(data, index & 0xff);
     pushByte(data, index >> 8);
+    if (flags != 0) {
+      indexIn(load<u32>(group, repeatedOffset), repeated);
+      return kindRepeated;
+    }
     addAllTexts(group);
     return kindAttribute;
   }
@@ -214,7 +236,7 @@ function addToGroup(group: usize, classes: u32, rows: usize): u32 {
   const texts: usize = load<u32>(group, textsOffset);
   const textsBefore = sinkLength(lengths);
   const bytesBefore = sinkLength(texts);
-  const kind = encodeValues(classes, data, lengths, load<u32>(group, longLengthsOffset), texts);
+  const kind = encodeValues(characters, data, lengths, load<u32>(group, longLengthsOffset), texts);
   if (kind == kindConstant || kind == kindDictionary) {
     const distinct = sinkLength(lengths) - textsBefore;
     const codes = kind == kindDictionary ? valueCount() : 0;
@@ -248,7 +270,7 @@ function addSizes(group: usize, texts: u32, bytes: u32, codes: u32): void {
 /** The first attribute that each value equals in its row, or -1. */
 function findRepeatedAttribute(rows: usize): i32 {
   for (let attribute: u32 = 0; attribute < attributeCount; attribute++) {
-    const at = attributes + attribute * 12;
+    const at = attributeAt(attribute);
     if (isRepeated(load<u32>(at), load<u32>(at, 4), load<u32>(at, 8), rows)) return attribute;
   }
   return -1;
@@ -268,11 +290,12 @@ function isRepeated(offsets: usize, bytes: usize, codes: usize, rows: usize): bo
   return true;
 }
 
-function indexOfKey(keys: usize, attribute: u32): u32 {
-  const at = sinkAt(keys);
-  const end = sinkLength(keys);
+/** The index of an attribute in a stream of numbers, to which it is added where it is new. */
+function indexIn(numbers: usize, attribute: u32): u32 {
+  const at = sinkAt(numbers);
+  const end = sinkLength(numbers);
   for (let place: u32 = 0; place < end; place += 4) if (load<u32>(at + place) == attribute) return place >> 2;
-  pushWord(keys, attribute);
+  pushWord(numbers, attribute);
   return end >> 2;
 }
 
@@ -288,9 +311,27 @@ export function groupStream(group: u32, stream: u32): usize {
 export function groupSizes(group: u32): usize {
   return groupAt(group) + sizesOffset;
 }
-/** The stream of the group's token filter, which is made now. */
+/** The stream of the group's token filter, which is made now. In it, values of attributes that slots repeat follow the texts. */
 export function makeGroupTokens(group: u32): usize {
-  return finishTokens(load<u32>(groupAt(group), tokensOffset));
+  const tokens: usize = load<u32>(groupAt(group), tokensOffset);
+  const repeated: usize = load<u32>(groupAt(group), repeatedOffset);
+  for (let place: u32 = 0; place < sinkLength(repeated); place += 4)
+    addAttribute(tokens, attributeAt(load<u32>(sinkAt(repeated) + place)));
+  return finishTokens(tokens);
+}
+
+/** Adds the values of an attribute to a token filter. */
+function addAttribute(tokens: usize, attribute: usize): void {
+  const offsets: usize = load<u32>(attribute);
+  const bytes: usize = load<u32>(attribute, 4);
+  const values = load<u32>(attribute, 12);
+  for (let place = offsets; place < offsets + ((<usize>values) << 2); place += 4)
+    addTokenText(tokens, bytes + load<u32>(place), bytes + load<u32>(place, 4));
+}
+
+@inline
+function attributeAt(number: u32): usize {
+  return attributes + ((<usize>number) << 4);
 }
 /** The bits of the group's filter of n-grams; 0 where it has none. */
 export function groupNgrams(group: u32): usize {

@@ -1,0 +1,36 @@
+/** Slots as queries read them: their texts, and which of these each row has. */
+import type { Codes } from "../vector/codes.ts";
+import type { TextVector } from "../vector/text.ts";
+
+/** The texts of an attribute's column: row r has text codes[r], the only text, or text r, where there are no codes. */
+export interface RepeatedTexts {
+  text: TextVector;
+  codes: Codes | undefined;
+}
+
+/** Opens the column of an attribute that slots repeat. Throws Failure "damage" where there is none. */
+export type ReadRepeated = (key: string) => RepeatedTexts;
+
+/** A slot's texts are `count` of `text`, from number `first` on. */
+export interface ReadableSlot {
+  text: TextVector;
+  first: number;
+  count: number;
+  /** Which of the texts each row has, from `codesFrom` on; undefined where all have the only one, or each has its own. */
+  codes: Codes | undefined;
+  codesFrom: number;
+  /** Rows are numbered as in the chunk. Otherwise they are numbered by rank, among those of the slot's template. */
+  isByRow: boolean;
+}
+
+/** The number in `text` of the text that a row has; `rank` is the row's number among those of its template. */
+export function findText(slot: ReadableSlot, rank: number, row: number): number {
+  const number = slot.isByRow ? row : rank;
+  if (slot.codes !== undefined) return slot.first + slot.codes[slot.codesFrom + number]!;
+  return slot.count === 1 ? slot.first : slot.first + number;
+}
+
+/** Whether each row has a text of its own, so that no two rows share one. */
+export function hasOwnTexts({ codes, count }: ReadableSlot): boolean {
+  return codes === undefined && count > 1;
+}
