@@ -64,35 +64,46 @@ export function isWithinLine(needle: Uint8Array): boolean {
 
 /** The shapes of a text all of whose variables are tokens. */
 function splitTokens(text: Uint8Array, cuts: Cuts): Shape[] {
-  let shapes: Shape[] = [nothing];
-  let at = 0;
-  for (const { from, to, hasDigit } of findTokens(text)) {
-    const token = text.subarray(from, to);
-    const before = asStatic(text.subarray(at, from));
-    const isCutBefore = cuts.before && from === 0;
-    const isCutBehind = cuts.behind && to === text.length;
-    const match = isCutBefore ? "ends" : isCutBehind ? "starts" : "equals";
-    const asVariable = combine(shapes, [join(before, asValue(match, token))]);
-    const asText = combine(shapes, [join(before, asStatic(token))]);
-    if (hasDigit) shapes = asVariable;
-    else shapes = match === "equals" ? asText : [...asText, ...asVariable];
-    at = to;
-  }
-  return combine(shapes, [asStatic(text.subarray(at))]);
+  const tokens = findTokens(text);
+  const [first, last] = [tokens[0], tokens.at(-1)];
+  const cutBefore = cuts.before && first?.from === 0 ? first : undefined;
+  const cutBehind = cuts.behind && last?.to === text.length && last !== cutBefore ? last : undefined;
+  const from = cutBefore?.to ?? 0;
+  const to = cutBehind?.from ?? text.length;
+  const between = tokens.filter((token) => token.from >= from && token.to <= to);
+  const parts = between.flatMap((token, i) => {
+    const before = asStatic(text.subarray(i === 0 ? from : between[i - 1]!.to, token.from));
+    const own = text.subarray(token.from, token.to);
+    return [before, token.hasDigit ? asValue("equals", own) : asStatic(own)];
+  });
+  parts.push(asStatic(text.subarray(between.at(-1)?.to ?? from, to)));
+  const before = cutBefore === undefined ? [nothing] : splitCutToken(text, cutBefore, "ends");
+  const behind = cutBehind === undefined ? [nothing] : splitCutToken(text, cutBehind, "starts");
+  return combine(combine(before, [join(...parts)]), behind);
 }
 
-/** The shapes of a needle in messages that have lines `Key: value`. */
+/** A token that may be a part of a longer one. */
+function splitCutToken(text: Uint8Array, { from, to, hasDigit }: Token, match: "starts" | "ends"): Shape[] {
+  const token = text.subarray(from, to);
+  return hasDigit ? [asValue(match, token)] : [asStatic(token), asValue(match, token)];
+}
+
+/** The shapes of a needle in messages that have lines `Key: value`. Of whole lines there is one each. */
 function splitLines(needle: Uint8Array): Shape[] {
-  let shapes: Shape[] = [nothing];
-  for (let from = 0; from <= needle.length; ) {
-    const found = needle.indexOf(newline, from);
-    const to = found < 0 ? needle.length : found;
-    const cuts = { before: from === 0, behind: to === needle.length };
-    shapes = combine(shapes, splitLine(needle.subarray(from, to), cuts));
-    if (found >= 0) shapes = combine(shapes, [asStatic(needle.subarray(to, to + 1))]);
-    from = to + 1;
+  const first = needle.indexOf(newline);
+  if (first < 0) return splitLine(needle, { before: true, behind: true });
+  const last = needle.lastIndexOf(newline);
+  const between: Shape[] = [];
+  for (let from = first; from < last; ) {
+    const to = needle.indexOf(newline, from + 1);
+    between.push(asStatic(needle.subarray(from, from + 1)));
+    between.push(...splitLine(needle.subarray(from + 1, to), { before: false, behind: false }));
+    from = to;
   }
-  return shapes;
+  between.push(asStatic(needle.subarray(last, last + 1)));
+  const before = splitLine(needle.subarray(0, first), { before: true, behind: false });
+  const behind = splitLine(needle.subarray(last + 1), { before: false, behind: true });
+  return combine(combine(before, [join(...between)]), behind);
 }
 
 /** The shapes of one line, or of a part of one. */
@@ -140,10 +151,10 @@ function asValue(match: VariableCondition["match"], text: Uint8Array): Shape {
   return { text: Uint8Array.of(slotByte), conditions: [{ match, text }] };
 }
 
-function join(first: Shape, second: Shape): Shape {
+function join(...shapes: readonly Shape[]): Shape {
   return {
-    text: Buffer.concat([first.text, second.text]),
-    conditions: [...first.conditions, ...second.conditions],
+    text: Buffer.concat(shapes.map(({ text }) => text)),
+    conditions: shapes.flatMap(({ conditions }) => conditions),
   };
 }
 

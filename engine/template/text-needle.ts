@@ -1,5 +1,6 @@
 /** Texts to search messages for. */
 import { makeNeedle, type Needle } from "../kernels/needle.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { enumerateShapes, isWithinLine, isWithinToken, type VariableCondition } from "./needle-shape.ts";
 import { makeVariableNeedle, type VariableNeedle } from "./variable-needle.ts";
 
@@ -26,12 +27,13 @@ export interface NeedleShape {
  * @param bytes UTF-8, at least one byte; with `ignoreCase` in lower case and ASCII
  */
 export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
+  // Shapes share the conditions of what lies between their ends.
+  const made = new Map<VariableCondition, VariableCondition & VariableNeedle>();
+  const make = (condition: VariableCondition) =>
+    getOrMake(made, condition, () => ({ ...condition, ...makeVariableNeedle(condition.text, ignoreCase) }));
   const shapes = enumerateShapes(bytes).map(({ text, conditions }) => ({
     needle: makeNeedle(text, ignoreCase),
-    conditions: conditions.map((condition) => ({
-      ...condition,
-      ...makeVariableNeedle(condition.text, ignoreCase),
-    })),
+    conditions: conditions.map(make),
   }));
   const inVariable = makeVariableNeedle(bytes, ignoreCase);
   const places = { isWithinToken: isWithinToken(bytes), isWithinLine: isWithinLine(bytes) };
