@@ -24,7 +24,7 @@ interface SlotStep {
   /** The automaton's state before that value. */
   state: number;
   values: ReadableSlot;
-  /** The automaton's states after the values, where rows share texts; undefined where each row has a text of its own. */
+  /** The automaton's states after the values; undefined where each row has a text of its own, and where they are not kept. */
   textStates: TextStates | undefined;
   /** What follows, by the automaton's state after the value. */
   after: Map<number, Step>;
@@ -54,6 +54,8 @@ const results: Record<AutomatonResult, Step> = {
 
 /** More than the greatest state of an automaton. */
 const statesMax = 2 ** 26;
+/** Where a chunk has so many states after texts, those of further columns are not kept: values are read row by row. */
+const keptStatesMax = 2 ** 21;
 /** The state after a text for which it is not computed yet. */
 const unknown = 0xffffffff;
 const newline = 0x0a;
@@ -78,6 +80,8 @@ export class RowMatcher {
   readonly #steps = new Map<number, SlotStep>();
   /** By the column of an attribute that slots repeat, and the state before its values. */
   readonly #repeatedStates = new Map<TextVector, Map<number, TextStates>>();
+  /** How many states after texts are kept. */
+  #keptStates = 0;
   readonly #rankOf: Uint32Array;
   readonly #heap: ColumnHeap;
   /** A text without blanks that lies in the line in which the pattern matches, where there is one. */
@@ -334,15 +338,16 @@ export class RowMatcher {
   }
 
   #makeTextStates(values: ReadableSlot, state: number): TextStates | undefined {
-    if (hasOwnTexts(values) && !values.isByRow) return undefined;
-    const make = () => {
-      const of = this.#heap.scratch.uint32(values.count);
-      of.fill(unknown);
-      return { of, distinct: undefined };
-    };
-    if (!values.isByRow) return make();
-    const ofColumn = getOrMake(this.#repeatedStates, values.text, () => new Map<number, TextStates>());
-    return getOrMake(ofColumn, state, make);
+    const { text, count, isByRow } = values;
+    if (hasOwnTexts(values) && !isByRow) return undefined;
+    const ofColumn = isByRow ? getOrMake(this.#repeatedStates, text, () => new Map()) : undefined;
+    const known = ofColumn?.get(state);
+    if (known !== undefined) return known;
+    if (this.#keptStates + count > keptStatesMax) return undefined;
+    this.#keptStates += count;
+    const made = { of: this.#heap.scratch.uint32(count).fill(unknown), distinct: undefined };
+    ofColumn?.set(state, made);
+    return made;
   }
 
   #stateAfterValue({ values, textStates, state }: SlotStep, rank: number, row: number): number {
