@@ -11,6 +11,7 @@ import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { plainColumns } from "../../../engine/kernels/heap.ts";
+import { Random } from "../../../fixtures/random.ts";
 import { runSteps } from "../../query/naive.ts";
 import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
@@ -108,6 +109,42 @@ describe(`templates (SVC_SEED=${seed})`, () => {
         }
       }
     }, 300_000);
+
+    test("pieces of hundreds of lines are found where they are", async () => {
+      const random = new Random(seed);
+      const line = (row: number, number: number) =>
+        random.pick([
+          `\tKey ${number}:\t\tvalue ${random.below(3)} of ${row}`,
+          `name:  ${random.pick(["a b", "c"])} \r`,
+          `line ${number} without a key`,
+          "",
+        ]);
+      const startNs = 40n * dayNs;
+      const rows = Array.from({ length: 40 }, (_, row): LogRow => {
+        const message = Array.from({ length: 300 }, (_, number) => line(row % 4, number)).join("\n");
+        return {
+          timeNs: startNs + BigInt(row),
+          level: "",
+          message: row % 8 < 4 ? message : "short",
+          attributes: {},
+        };
+      });
+      for (const row of rows.slice(8)) row.message = random.pick(rows.slice(0, 8)).message;
+      await store.append("logs", rows);
+      await store.seal();
+      for (let asked = 0; asked < 60; asked++) {
+        const { message } = random.pick(rows);
+        const from = random.below(message.length);
+        const text = message.slice(from, from + 1 + random.below(4_000)) + (asked % 5 === 0 ? "x" : "");
+        const filter = { kind: "contains", field: { kind: "message" }, text, ignoreCase: false } as const;
+        const { points } = await store.aggregate({
+          ...{ signal: "logs", fromNs: startNs, toNs: startNs + dayNs, groupBy: [] },
+          ...{ steps: [{ kind: "filter", filter }], aggregates: [{ op: "count" }] },
+        });
+        const wanted = rows.filter((row) => row.message.includes(text)).length;
+        expect(points.values[0]?.[0] ?? 0, JSON.stringify(text)).toBe(wanted);
+      }
+    }, 60_000);
   });
 });
 
