@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { post, type Running, startServer } from "../../running.ts";
 import { findRows, send } from "./rows.ts";
 
@@ -127,7 +127,8 @@ describe("a journal that is longer than a body may be", () => {
         bytes = pending[0]!.length;
       }
       if (breaksOff) {
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        // What was sent is stored while the upload goes on.
+        await vi.waitUntil(async () => (await countLong()) > 2_000, { timeout: 60_000, interval: 50 });
         leave.abort();
       }
       yield Buffer.concat(pending);
