@@ -151,7 +151,7 @@ test.each([...profiles, "wide"] as const)(
     const ids = new Map(rows.map(({ message }) => [message, templateIdOf(message)]));
     const fromNs = BigInt(startMs) * 1_000_000n;
     const toNs = fromNs + dayNs;
-    for (let tries = 0; tries < 50 && (await group([], fromNs, toNs)).scanned > 0; tries++) await sleep(10);
+    for (let tries = 0; tries < 500 && (await group([], fromNs, toNs)).scanned > 0; tries++) await sleep(10);
 
     const survey = new NeedleSurvey();
     for (const row of rows) survey.add(row);
@@ -196,7 +196,7 @@ test.each([...profiles, "wide"] as const)(
     await store.append("logs", more);
     expect((await group([], fromNs, toNs)).groups).toEqual(all);
     await store.seal();
-    for (let tries = 0; tries < 50; tries++) {
+    for (let tries = 0; tries < 500; tries++) {
       const { groups, scanned } = await group([], fromNs, toNs);
       expect(groups).toEqual(all);
       if (scanned === 0) break;
