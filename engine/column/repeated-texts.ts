@@ -14,7 +14,8 @@ export function toRepeatedTexts(
 ): RepeatedTexts {
   switch (column.kind) {
     case "text":
-      return { text: column.text, codes: undefined };
+      // Texts in blocks lie in memory that the next column may use.
+      return { text: column.textOf === undefined ? column.text : place(() => column.text), codes: undefined };
     case "dictionary":
       return { text: column.values, codes: column.codes };
     case "constant":

@@ -1,5 +1,6 @@
 /** Matches a pattern with single messages, which are stored as templates and variables. */
 
+import { makeTruncatedFailure } from "../kernels/decoding.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Needle } from "../kernels/needle.ts";
 import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automaton.ts";
@@ -56,6 +57,8 @@ const results: Record<AutomatonResult, Step> = {
 const statesMax = 2 ** 26;
 /** Where a chunk has so many states after texts, those of further columns are not kept: values are read row by row. */
 const keptStatesMax = 2 ** 21;
+/** The texts of an attribute's column are read together where there are at most so many times as many as rows. */
+const repeatedShare = 16;
 /** The state after a text for which it is not computed yet. */
 const unknown = 0xffffffff;
 const newline = 0x0a;
@@ -160,8 +163,9 @@ export class RowMatcher {
     for (let i = 0; i < ranks.length; i++) {
       const rank = ranks[i]!;
       const number = isByRow ? rows[rank]! : rank;
-      const state =
-        states[codes === undefined ? (states.length === 1 ? 0 : number) : codes[codesFrom + number]!]!;
+      const own = states.length === 1 ? 0 : number;
+      const state = states[codes === undefined ? own : codes[codesFrom + number]!];
+      if (state === undefined) throw makeTruncatedFailure();
       if (state !== mainState) {
         const next = this.#stepAfter(step, state);
         main ??= next;
@@ -212,7 +216,8 @@ export class RowMatcher {
     checkpoint: () => void,
   ): void {
     const { text, first, count, isByRow } = values;
-    if (textStates.distinct !== undefined || (count > rows && !isByRow)) return;
+    const isShare = count <= rows * (isByRow ? repeatedShare : 1);
+    if (textStates.distinct !== undefined || !isShare) return;
     const texts = first === 0 && count === textCount(text) ? text : cutTexts(text, first, first + count);
     textStates.distinct = this.#reader.readAll(texts, state, checkpoint, textStates.of);
   }

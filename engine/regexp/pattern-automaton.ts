@@ -24,6 +24,12 @@ const automatonStatesMax = 2_000;
 /** Limit on the sum of the DFA states that an automaton's states stand for. */
 const dfaStateRefsMax = 64_000;
 
+/**
+ * Values of lines may be almost any text. Where that leads to more states the value is read: looking for all of them would
+ * use up the states that reading texts needs.
+ */
+const lineVisitsMax = 128;
+
 /** Final states: no transition leaves them. All other states have greater numbers. */
 const matchesNone = 0;
 const matchesAll = 1;
@@ -207,7 +213,9 @@ export class PatternAutomaton {
       else this.#collectBehindVariables(dfaState, entry - this.#alphabet.size - 1, reached);
     }
     const next = reached.has(limitReached) ? undecided : this.#stateOf(reached);
-    if (next !== undecided) {
+    // What a value of any text leads to is not looked for again; the table has no such transitions.
+    if (entry > this.#alphabet.size) this.#next[state + entry] = next;
+    else if (next !== undecided) {
       this.#next[state + entry] = next;
       this.#table = undefined;
     }
@@ -221,7 +229,12 @@ export class PatternAutomaton {
     const separators = isLineValue ? CharClass.other : 0;
     // Breadth-first over 2 × DFA state, plus 1 where the value may end; the set grows while it is walked.
     const seen = new Set([from * 2]);
+    const visitsMax = isLineValue ? lineVisitsMax : Number.POSITIVE_INFINITY;
     for (const visit of seen) {
+      if (seen.size > visitsMax) {
+        reached.add(limitReached);
+        return;
+      }
       const state = visit >> 1;
       if ((visit & 1) === 1) reached.add(state);
       if (state === matched && (visit & 1) === 1) continue;

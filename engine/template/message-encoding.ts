@@ -118,9 +118,10 @@ export function encodeVariables(
 function findSlotFlags(template: Uint8Array): number[] {
   const values = findLineValues(template, 0, template.length);
   const flags: number[] = [];
+  let next = 0;
   for (let at = template.indexOf(slotByte); at >= 0; at = template.indexOf(slotByte, at + 1)) {
-    const value = values.findIndex((place, i) => i % 2 === 0 && place === at && values[i + 1] === at + 1);
-    flags.push(value < 0 ? 0 : lineValueClass);
+    while (next < values.length && values[next]! < at) next += 2;
+    flags.push(values[next] === at && values[next + 1] === at + 1 ? lineValueClass : 0);
   }
   return flags;
 }

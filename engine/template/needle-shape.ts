@@ -108,11 +108,12 @@ function splitLines(needle: Uint8Array): Shape[] {
 
 /** The shapes of one line, or of a part of one. */
 function splitLine(line: Uint8Array, cuts: Cuts): Shape[] {
-  const found = findLineValue(line, 0, line.length, { isKeyCut: cuts.before });
-  const value = found < line.length ? found : undefined;
+  // The first colon of a line that is cut may be that behind the key, or stand before the key.
+  const found = [cuts.before, false].map((isKeyCut) => findLineValue(line, 0, line.length, { isKeyCut }));
+  const values = [...new Set(found)].filter((value) => value < line.length);
   const isWhole = !cuts.before && !cuts.behind;
-  const shapes = isWhole && value !== undefined ? [] : splitTokens(line, cuts);
-  if (value !== undefined) {
+  const shapes = isWhole && values.length > 0 ? [] : splitTokens(line, cuts);
+  for (const value of values) {
     const key = splitTokens(line.subarray(0, value), { before: cuts.before, behind: false });
     shapes.push(...combine(key, splitValue(line.subarray(value), "equals", cuts.behind)));
   }

@@ -1,4 +1,5 @@
 /** Slots as queries read them: their texts, and which of these each row has. */
+import { makeTruncatedFailure } from "../kernels/decoding.ts";
 import type { Codes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 
@@ -23,10 +24,17 @@ export interface ReadableSlot {
   isByRow: boolean;
 }
 
-/** The number in `text` of the text that a row has; `rank` is the row's number among those of its template. */
+/**
+ * The number in `text` of the text that a row has; `rank` is the row's number among those of its template. Throws Failure
+ * "damage" where the row lacks the attribute that the slot repeats.
+ */
 export function findText(slot: ReadableSlot, rank: number, row: number): number {
   const number = slot.isByRow ? row : rank;
-  if (slot.codes !== undefined) return slot.first + slot.codes[slot.codesFrom + number]!;
+  if (slot.codes !== undefined) {
+    const code = slot.codes[slot.codesFrom + number]!;
+    if (code >= slot.count) throw makeTruncatedFailure();
+    return slot.first + code;
+  }
   return slot.count === 1 ? slot.first : slot.first + number;
 }
 

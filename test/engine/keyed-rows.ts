@@ -50,6 +50,7 @@ const otherLine: fc.Arbitrary<Line> = fc
     "\tGroups:\t",
     "event 4624 took 17 ms",
     ": no key",
+    ": status: not found 1",
     "one two three four five six seven eight nine: ten",
   )
   .map((before) => ({ before, value: fc.constant(""), behind: "", key: undefined }));

@@ -177,7 +177,8 @@ test.each([...profiles, "wide"] as const)(
       expect(found.groups, JSON.stringify(filters)).toEqual(groupNaively(matching, ids));
       if (found.scanned === 0 && matching.length > 0) unread++;
     }
-    expect(unread).toBeGreaterThan(sets.length / 3);
+    // Of the texts of `wide` fewer lie in templates.
+    expect(unread).toBeGreaterThan(sets.length / (profile === "wide" ? 6 : 3));
 
     // A range that cuts a chunk reads that chunk alone.
     const cutNs = rows[6_000]!.timeNs;

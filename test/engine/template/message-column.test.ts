@@ -110,6 +110,38 @@ describe(`templates (SVC_SEED=${seed})`, () => {
       }
     }, 300_000);
 
+    test("values that repeat attributes of many bytes are those of the messages", async () => {
+      const own = mkdtempSync(join(tmpdir(), "svc-messages-"));
+      // So much memory that columns in blocks are read through a window, which all of them share.
+      const large = await openStore({ dir: own, threads: 1, columnCacheBytes: 2 ** 30 });
+      const random = new Random(seed);
+      const pad = (text: string, row: number) =>
+        `C:\\Program Files\\${text} ${row} ${random.hex(60)} ${random.hex(9)}`;
+      const rows = Array.from({ length: 48_500 }, (_, row): LogRow => {
+        const attributes = { path: pad("AAAAA", row), command: pad("BBBBBBBB", row) };
+        const message = `Path: ${attributes.path}\nCmd: ${attributes.command}\nEnd: x y`;
+        return { timeNs: dayNs + BigInt(row), level: "", message, attributes };
+      });
+      for (let from = 0; from < rows.length; from += 10_000)
+        await large.append("logs", rows.slice(from, from + 10_000));
+      await large.seal();
+      const field = { kind: "message" } as const;
+      for (const filter of [
+        { kind: "contains", field, text: "AAAAA 42", ignoreCase: false },
+        { kind: "matches", field, pattern: "AAA 424[0-9] .*\\nCmd: .*BB 424[0-9] ", whole: false },
+        { kind: "matches", field, pattern: "AAAAA 777 |BBBB 77[0-9] x", whole: false },
+      ] as const) {
+        const steps = [{ kind: "filter", filter }] as const;
+        const range = { signal: "logs", fromNs: dayNs, toNs: 2n * dayNs, limit: 10_000 } as const;
+        const found = await large.search({ ...range, steps: [...steps] });
+        const wanted = runSteps([...steps], rows).reverse();
+        expect(wanted.length).toBeGreaterThan(0);
+        expect(found.rows.map(({ message }) => message)).toEqual(wanted.map(({ message }) => message));
+      }
+      await large.close();
+      rmSync(own, { recursive: true });
+    }, 120_000);
+
     test("pieces of hundreds of lines are found where they are", async () => {
       const random = new Random(seed);
       const line = (row: number, number: number) =>
