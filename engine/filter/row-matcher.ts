@@ -1,6 +1,5 @@
 /** Matches a pattern with single messages, which are stored as templates and variables. */
 
-import { makeTruncatedFailure } from "../kernels/decoding.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Needle } from "../kernels/needle.ts";
 import type { AutomatonResult, PatternAutomaton } from "../regexp/pattern-automaton.ts";
@@ -70,8 +69,8 @@ const checkEvery = 1024;
 
 /**
  * Matches the messages of one chunk with one pattern. Of a message it reads only the variables whose values decide: a
- * variable is skipped where the automaton is in the same state after the text behind it, whatever the value is. What follows from a state
- * is computed once for all rows of a template.
+ * variable is skipped where the automaton is in the same state after the text behind it, whatever the value is. What follows
+ * from a state is computed once for all rows of a template.
  */
 export class RowMatcher {
   readonly #messages: MessageColumn;
@@ -155,17 +154,14 @@ export class RowMatcher {
     ranks: Uint32Array,
     rows: Uint32Array,
   ): readonly RankedStep[] {
-    const { codes, codesFrom, isByRow } = step.values;
+    const { values } = step;
     const others = new Map<Step, number[]>();
     const kept = new Uint32Array(ranks.length);
     let count = 0;
     let [mainState, main]: [number, Step | undefined] = [-1, undefined];
     for (let i = 0; i < ranks.length; i++) {
       const rank = ranks[i]!;
-      const number = isByRow ? rows[rank]! : rank;
-      const own = states.length === 1 ? 0 : number;
-      const state = states[codes === undefined ? own : codes[codesFrom + number]!];
-      if (state === undefined) throw makeTruncatedFailure();
+      const state = states[findText(values, rank, rows[rank]!) - values.first]!;
       if (state !== mainState) {
         const next = this.#stepAfter(step, state);
         main ??= next;
@@ -280,8 +276,9 @@ export class RowMatcher {
   }
 
   /**
-   * The state after static text of the templates. Of a long one without the required text only the first and the last line are
-   * read: nothing in the others matches.
+   * The automaton's state after static text. Where the text is long and lacks the required text, only its first and last lines
+   * are read: the pattern matches within one line, so it cannot match in the others, and the state after a line feed does not
+   * depend on them.
    */
   #afterStatic(state: number, from: number, to: number): number {
     const automaton = this.#automaton;

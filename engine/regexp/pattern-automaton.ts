@@ -39,7 +39,7 @@ const undecided = 2;
 /** Every class of characters that a token can have. */
 const anyToken =
   CharClass.digit | CharClass.lowerHex | CharClass.lower | CharClass.upper | CharClass.mark | CharClass.other;
-/** The classes of any variable: values of lines may be tokens, too. */
+/** All bits of a slot's classes on which `afterVariable` depends. */
 const anyVariable = anyToken | lineValueClass;
 
 /** The automaton of one pattern, built lazily: a state or transition is added when a text first needs it. */

@@ -187,7 +187,7 @@ export class MessageColumn {
     return { kinds, rowCounts, rowsOf: (slot) => this.rowsOf(this.findTemplateOfSlot(slots[slot]!)) };
   }
 
-  /** Whether the values of a slot are those of an attribute's column, and not among the texts of its group. */
+  /** Whether a slot stores no values of its own: they are read in the column of an attribute. */
   isRepeated(slot: number): boolean {
     return this.kinds[slot] === SlotKind.repeated;
   }

@@ -25,7 +25,7 @@ export interface ReadableSlot {
 }
 
 /**
- * The number in `text` of the text that a row has; `rank` is the row's number among those of its template. Throws Failure
+ * The index in `slot.text` of a row's value. `rank` is the index of the row among the rows of its template. Throws Failure
  * "damage" where the row lacks the attribute that the slot repeats.
  */
 export function findText(slot: ReadableSlot, rank: number, row: number): number {

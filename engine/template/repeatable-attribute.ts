@@ -15,7 +15,7 @@ export interface RepeatableAttribute {
 
 export type RepeatableAttributes = readonly RepeatableAttribute[];
 
-/** For fewer values the search for an attribute that they repeat is not worth its cost. */
+/** A slot with fewer values is not compared with attributes: that would cost more than it saves. */
 const repeatedMin = 32;
 
 /** The first attribute whose values all rows of a slot repeat. */

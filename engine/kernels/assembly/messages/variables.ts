@@ -136,7 +136,7 @@ function slotsBefore(templates: u32, offsets: usize, texts: usize): usize {
   return before;
 }
 
-/** Writes the slots of the template at [from, to) from number `first` on. */
+/** Encodes the slots of one template, whose text is at [from, to) and whose first slot has the number `first`. */
 function addSlots(first: u32, from: usize, to: usize, rows: usize): void {
   let slot = first;
   let value = hasKeyedLines(from, to) ? nextLineValue(from, to) : to;
