@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { openStore, verifyStore } from "../../../engine/index.ts";
 import { searchAll } from "../rows/contents.ts";
+import { isUnfinishedBatch } from "../rows/ledger.ts";
 
 /** Enough for several groups of lines where memory is least, and for a group of pieces where there is much. */
 export const lines = 100_000;
@@ -51,7 +52,7 @@ export function bytesIn(dir: string): number {
   return bytes;
 }
 
-/** The store holds each line once, and nothing of it is damaged. */
+/** The store holds each line once, and nothing of it is damaged but a batch that a kill cut off. */
 export async function checkRows(dir: string): Promise<void> {
   const store = await openStore({ dir, threads: 1 });
   const found = new Uint32Array(lines);
@@ -68,5 +69,6 @@ export async function checkRows(dir: string): Promise<void> {
   expect(found.every((times) => times === 1)).toBe(true);
   expect(arrivals.size).toBe(lines);
   await store.close();
-  expect((await verifyStore(dir)).damage).toEqual([]);
+  const { damage } = await verifyStore(dir);
+  expect(damage.filter(({ where, problem }) => !isUnfinishedBatch(`${where}: ${problem}`))).toEqual([]);
 }

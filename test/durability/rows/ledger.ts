@@ -100,6 +100,6 @@ export class Ledger {
 }
 
 /** The only damage that a crash may cause: a batch that was being written and was never acknowledged. */
-function isUnfinishedBatch(report: string): boolean {
+export function isUnfinishedBatch(report: string): boolean {
   return report.includes("journal/") && report.includes("unfinished");
 }

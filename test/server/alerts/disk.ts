@@ -1,6 +1,8 @@
 /** A state in memory that outlives its processes: one dies at any write, and whatever it still tries to do comes to nothing. */
 import type { Json, State, StateChange } from "../../../engine/index.ts";
 import { Failure } from "../../../engine/index.ts";
+import { windowId } from "../../../server/alerts/query-group.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 
 export class Disk {
   readonly tables = new Map<string, Map<string, Json>>();
@@ -17,6 +19,16 @@ export class Disk {
       if (value === undefined) entries.delete(id);
       else entries.set(id, structuredClone(value));
     }
+  }
+
+  /** By the id of the alert: end of the newest bucket whose evaluation is stored. */
+  storedThroughMs(alerts: Iterable<AlertDefinition>): Map<string, number> {
+    const windows = this.tables.get("alert-windows");
+    const ends = Array.from(alerts, (alert): [string, number] => {
+      const window = windows?.get(windowId(alert)) as { throughMs: number } | undefined;
+      return [alert.metadata.id, window?.throughMs ?? Number.NEGATIVE_INFINITY];
+    });
+    return new Map(ends);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Inhibition, NotificationRoute } from "../../../../server/model/not
 import { tellAgain } from "./again.ts";
 import { isInhibited, receiversOf } from "./holds.ts";
 import { ModelAlert, type ModelFire, type Surroundings } from "./model.ts";
-import { type Death, type Deed, type Look, mayBeSilenced, minute, second } from "./plan.ts";
+import { type Death, type Deed, type Look, mayBeSilenced, minute, queryMsMax } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
 import { type Judged, ModelWatch } from "./watch.ts";
 import { ModelWindow } from "./window.ts";
@@ -13,9 +13,6 @@ import { ModelWindow } from "./window.ts";
 export function labelsKey(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(labels);
 }
-
-/** A query that takes longer has failed. */
-const queryMsMax = 30 * second;
 
 export class ModelWeek {
   /** Also those that have gone. */
@@ -41,6 +38,8 @@ export class ModelWeek {
   readonly #gaps: [fromMs: number, toMs: number][] = [];
   #nowMs: number;
   #isUp = true;
+  /** At a start: what the process before had stored of each alert, by the alert's id. */
+  #storedThroughMs: ReadonlyMap<string, number> | null = null;
   /** The last time at which the server said that it was alive; null: it does. */
   #silentSinceMs: number | null = null;
   #diskIsFull = false;
@@ -102,10 +101,11 @@ export class ModelWeek {
         else this.#holds.inhibitions.set(deed.id, deed.inhibition);
         break;
       case "fell silent":
-        this.#fallSilent(deed.aliveMs);
+        this.#fallSilent(deed);
         break;
       case "start":
         this.#start();
+        this.#storedThroughMs = null;
         break;
       case "set the clock":
         this.#setClock(deed.toMs);
@@ -158,9 +158,10 @@ export class ModelWeek {
     return ms;
   }
 
-  #fallSilent(ms: number): void {
+  #fallSilent({ aliveMs, storedThroughMs }: Death): void {
     this.#isUp = false;
-    this.#silentSinceMs = ms;
+    this.#silentSinceMs = aliveMs;
+    this.#storedThroughMs = storedThroughMs;
     this.#outcomes.clear();
     this.#hanging = [];
     for (const alert of this.#alerts.values()) alert.hasError = false;
@@ -275,12 +276,20 @@ export class ModelWeek {
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
+    const lackRules = alerts.some((alert) => alert.lacksRules(window));
     const outcome = window.evaluate(alerts, around);
     const hangs = outcome === "failed" && this.#failing.get(query) === "hang";
     if (hangs) this.#hanging.push({ key, untilMs: nowMs + queryMsMax });
     else if (outcome === "failed") this.#fail(key);
-    else if (outcome === "judged") this.#outcomes.set(key, outcome);
+    else if (outcome === "judged" && (lackRules || !this.#wasStored(alerts, window, around)))
+      this.#outcomes.set(key, outcome);
     return outcome === "judged" ? around : null;
+  }
+
+  /** At a start: the process before died when this evaluation was stored. Nothing is asked, unless a fire is still held. */
+  #wasStored(alerts: readonly ModelAlert[], { throughMs }: ModelWindow, around: Surroundings): boolean {
+    const storedMs = this.#storedThroughMs?.get(alerts[0]!.alert.metadata.id) ?? Number.NEGATIVE_INFINITY;
+    return storedMs >= throughMs! && !alerts.some((alert) => alert.isPending(around));
   }
 }
 

@@ -167,14 +167,22 @@ export class ModelAlert {
     return Math.max(...this.#rules().map((rule) => windowOf(rule).n)) + 2;
   }
 
-  isUnsettled({ buckets }: ObservedWindow): boolean {
-    return (
-      this.isFresh ||
-      [...this.#instances.values()].some(
-        ({ rules }) =>
-          (buckets.length > 0 && this.#rules().some(({ name }) => !rules.has(name))) ||
-          [...rules.values()].some(({ fire }) => fire !== null && fire.told === "no"),
-      )
+  isUnsettled(window: ObservedWindow): boolean {
+    return this.lacksRules(window) || this.openFires().some(({ told }) => told === "no");
+  }
+
+  /** Rules were not judged yet that could be. */
+  lacksRules({ buckets }: ObservedWindow): boolean {
+    const lackOne = [...this.#instances.values()].some(({ rules }) =>
+      this.#rules().some(({ name }) => !rules.has(name)),
+    );
+    return this.isFresh || (buckets.length > 0 && lackOne);
+  }
+
+  /** A fire waits to be told since an earlier evaluation, or is held back now. */
+  isPending(around: Surroundings): boolean {
+    return this.openFires().some(
+      (fire) => fire.told === "no" && (fire.begunMs < around.nowMs || around.isHeld(this, fire)),
     );
   }
 

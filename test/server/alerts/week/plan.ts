@@ -9,6 +9,8 @@ export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
 export const weekStartMs = Date.UTC(2026, 0, 10);
+/** A query that takes longer has failed. */
+export const queryMsMax = 30 * second;
 
 /** How a receiver behaves. `loses the answer`: it took the message, and the sender never hears of it. */
 export type Mood = "answers 500" | "resets" | "loses the answer" | "hangs" | "asks for a pause";
@@ -32,8 +34,14 @@ export type Deed =
   | { do: "set the clock"; toMs: number }
   | { do: "look" };
 
-/** A stop, a kill or a death in a write, and when the server said last that it was alive. */
-export type Death = { do: "fell silent"; aliveMs: number };
+/** A stop, a kill or a death in a write. */
+export interface Death {
+  do: "fell silent";
+  /** When the server said last that it was alive. */
+  aliveMs: number;
+  /** By the id of the alert: end of the newest bucket whose evaluation is stored. A death parts those of one moment. */
+  storedThroughMs: ReadonlyMap<string, number>;
+}
 
 /** A look at the alerts that are not judged, and at the fires that go on. */
 export interface Look {

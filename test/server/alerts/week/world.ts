@@ -22,6 +22,7 @@ import {
   type Mood,
   mayBeSilenced,
   minute,
+  queryMsMax,
   type Step,
   second,
   weekStartMs,
@@ -31,8 +32,6 @@ import { lookEveryMs, Rounds } from "./rounds.ts";
 import type { WeekPoints } from "./series.ts";
 
 const delayMs = 30 * second;
-/** A query that takes longer has failed. */
-const queryMsMax = 30 * second;
 
 /** What reached a receiver. */
 export interface Receipt {
@@ -334,7 +333,8 @@ export class WeekWorld {
     const aliveMs = Math.max(stored?.aliveMs ?? weekStartMs, this.#markMs);
     // It says so at every tick, unless it cannot store that it was away before.
     if (!this.disk.isFull) expect(this.nowMs - aliveMs).toBeLessThan(6 * second);
-    this.journal.push({ atMs: this.nowMs, deed: { do: "fell silent", aliveMs } });
+    const storedThroughMs = this.disk.storedThroughMs(this.alerts.values());
+    this.journal.push({ atMs: this.nowMs, deed: { do: "fell silent", aliveMs, storedThroughMs } });
     this.#process!.kill();
     this.#process = null;
     void this.#rounds.close();
