@@ -1,10 +1,11 @@
 /** The decoded columns of a chunk, which all views of it on a thread share. */
 import type { Column } from "../column/column.ts";
 import type { ValuePages } from "../files/value-pages.ts";
-import type { ColumnMemory } from "../kernels/heap.ts";
+import type { ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { TemplateOrder } from "../template/message-column.ts";
 import type { PagedTokenFilter } from "../template/paged-token-filter.ts";
-import type { VariableGroup } from "../template/variable-columns.ts";
+import type { StoredGroup } from "../template/variables/stored-group.ts";
+import type { VariableGroup } from "../template/variables/variable-columns.ts";
 import type { ChunkSource } from "./chunk-header.ts";
 
 /** A decoded value and the memory that it occupies. */
@@ -13,25 +14,48 @@ export interface CachedValue<T> {
   held: ColumnMemory;
 }
 
+/** A smaller value is quickly made again: when it was used last is not kept. */
+const largeBytesMin = 64 * 1024;
+
+/** Cached values by their keys. */
+export class CachedValues<K, T> extends Map<K, CachedValue<T>> {
+  /** When large values that were evicted had been used last, by `performance.now`. */
+  readonly #evictedUsedMs = new Map<K, number>();
+
+  /** Undefined where the value was never evicted, or is small. */
+  evictedUsedMs(key: K): number | undefined {
+    return this.#evictedUsedMs.get(key);
+  }
+
+  evict(key: K, { byteLength }: ColumnMemory, usedMs: number): void {
+    this.delete(key);
+    if (byteLength >= largeBytesMin) this.#evictedUsedMs.set(key, usedMs);
+  }
+}
+
 export class ChunkColumns {
   readonly source: ChunkSource;
   readonly day: number;
-  readonly columns = new Map<number, CachedValue<Column>>();
-  readonly numbers = new Map<number, CachedValue<Float64Array>>();
-  readonly groups = new Map<number, CachedValue<VariableGroup>>();
+  readonly columns = new CachedValues<number, Column>();
+  readonly numbers = new CachedValues<number, Float64Array>();
+  readonly groups = new CachedValues<number, VariableGroup>();
+  /** The groups of variables as they are stored; texts that these make later belong to the same memory. */
+  readonly storedGroups = new CachedValues<number, { stored: StoredGroup; memory: Heap }>();
+  /** How often each group of variables was searched as a whole. */
+  readonly searches = new Map<number, number>();
   /** Groups of variables of which single values were read: the next time they are decoded as a whole. */
   readonly readSingly = new Set<number>();
   /** The order of the messages by template. */
-  readonly orders = new Map<"message", CachedValue<TemplateOrder>>();
-  readonly filters = new Map<number, CachedValue<Uint8Array>>();
+  readonly orders = new CachedValues<"message", TemplateOrder>();
+  readonly filters = new CachedValues<number, Uint8Array>();
   /** Filters that can be read in pages, by their column. */
   readonly filterPages = new Map<number, ValuePages | undefined>();
   /** The token filters in these. */
   readonly pagedTokens = new Map<number, PagedTokenFilter>();
   /** The n-gram filters of groups of variables, where they were read without the rest of the group's filter. */
-  readonly ngrams = new Map<number, CachedValue<Uint8Array>>();
+  readonly ngrams = new CachedValues<number, Uint8Array>();
   /** Columns computed from other columns, by the name of the field. */
-  readonly derived = new Map<string, CachedValue<Column>>();
+  readonly derived = new CachedValues<string, Column>();
   /** The memory of all of these. */
   readonly held = new Set<ColumnMemory>();
 

@@ -2,41 +2,29 @@
 
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
 import { buildSparseColumn, canGroupByCodes, toDictionary } from "../column/dictionary.ts";
-import {
-  decodeColumn,
-  decodeDelta,
-  decodeGroup,
-  decodeMessage,
-  decodeSamples,
-  openSingleValues,
-} from "../column/encoding.ts";
+import { decodeColumn, decodeDelta, decodeMessage, decodeSamples } from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { toRepeatedTexts } from "../column/repeated-texts.ts";
 import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { openTextBlocks } from "../column/text-blocks.ts";
-import { Failure } from "../failure.ts";
 import type { ValuePages } from "../files/value-pages.ts";
-import { freePayload } from "../files/zstd.ts";
-import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
+import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
-import { type MessageColumn, orderByTemplate } from "../template/message-column.ts";
+import type { MessageColumn } from "../template/message-column.ts";
 import { PagedTokenFilter } from "../template/paged-token-filter.ts";
 import { PlainTextFilter } from "../template/plain-text-filter.ts";
-import type { SingleValues } from "../template/single-values.ts";
 import type { TokenSearch } from "../template/token-filter.ts";
 import {
   ngramFilterBytes,
   ngramLengths,
-  type ReadAttribute,
   readTokenFilter,
   tokenFilterStart,
-  type VariableGroup,
-  variableGroups,
-} from "../template/variable-columns.ts";
+} from "../template/variables/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector } from "../vector/text.ts";
-import type { CachedValue, ChunkColumns } from "./chunk-columns.ts";
+import type { ChunkColumns } from "./chunk-columns.ts";
 import type { ChunkOutline, ColumnRole, ListedValue } from "./chunk-header.ts";
+import { ColumnReader, useOnce } from "./column-reader.ts";
+import { findVariables, VariableLoader } from "./variable-loader.ts";
 
 /** By their bytes, since a reader keeps what it found last. */
 const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
@@ -53,14 +41,19 @@ export class ChunkView {
   readonly #chunk: ChunkColumns;
   /** The messages; their variables are decoded under this view's lease. */
   #messages: MessageColumn | undefined;
-  /** Groups of variables that are read value by value, with the payloads that they are read from. */
-  readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
-  /** Bytes of the payloads that this view opened because they were not cached; of those in blocks, too, all bytes. */
-  readBytes = 0;
+  readonly #reader: ColumnReader;
+  readonly #variables: VariableLoader;
 
   constructor(chunk: ChunkColumns, heap: ColumnHeap) {
     this.#chunk = chunk;
     this.heap = heap;
+    this.#reader = new ColumnReader(chunk, heap);
+    this.#variables = new VariableLoader(this.#reader, this);
+  }
+
+  /** Bytes of the payloads that this view opened because they were not cached; of those in blocks, too, all bytes. */
+  get readBytes(): number {
+    return this.#reader.readBytes;
   }
 
   get day(): number {
@@ -84,8 +77,7 @@ export class ChunkView {
 
   /** Ends the lease: nothing that the view returned may be used any more. */
   close(): void {
-    for (const { payload } of this.#single.values()) freePayload(payload);
-    this.#single.clear();
+    this.#variables.close();
     this.heap.end();
   }
 
@@ -137,8 +129,8 @@ export class ChunkView {
 
   /** Values of a `value` column. `offsets`: the first sample of each of its series, then the end of the last. */
   samples(column: number, offsets: ArrayLike<number>): Float64Array {
-    return this.#getOrMake(this.#chunk.numbers, column, (held) =>
-      this.#decode(column, held, (payload) => decodeSamples(payload, offsets, held)),
+    return this.#reader.getOrMake(this.#chunk.numbers, column, (held) =>
+      this.#reader.decode(column, held, (payload) => decodeSamples(payload, offsets, held)),
     );
   }
 
@@ -152,12 +144,12 @@ export class ChunkView {
     const column = this.column(field);
     if (canGroupByCodes(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#getOrMake(this.#chunk.derived, name, (held) => toDictionary(column, held));
+    return this.#reader.getOrMake(this.#chunk.derived, name, (held) => toDictionary(column, held));
   }
 
   /** Texts computed from columns by `make`, cached under a name that no field has. */
   texts(name: string, make: () => TextVector): TextVector {
-    const column = this.#getOrMake(this.#chunk.derived, name, (held): Column => {
+    const column = this.#reader.getOrMake(this.#chunk.derived, name, (held): Column => {
       const { offsets, bytes } = make();
       const heldOffsets = held.uint32(offsets.length);
       heldOffsets.set(offsets);
@@ -191,7 +183,7 @@ export class ChunkView {
    * The token filter of a group of variables: which long numbers and ids it may hold. Undefined where there is none.
    */
   tokenFilter(group: number): TokenSearch | undefined {
-    const index = this.#variablesIndex(group);
+    const index = findVariables(this.header, group);
     const paged = this.#pagedTokens(index, group);
     const readsPages = paged !== undefined && paged.lookups < pagedLookupsMax;
     const filter = readsPages ? undefined : this.#filter(index);
@@ -201,12 +193,12 @@ export class ChunkView {
   /** The character n-gram filter of a group of variables. Undefined where there is none. */
   ngramFilter(group: number): Uint8Array | undefined {
     if (ngramLengths[group] === undefined) return undefined;
-    const index = this.#variablesIndex(group);
+    const index = findVariables(this.header, group);
     const pages = this.#filterPages(index);
     if (pages === undefined) return this.#filter(index);
     const to = ngramFilterBytes(group);
     if (!this.#chunk.ngrams.has(group) && !this.heap.hasRoom(to)) return undefined;
-    return this.#getOrMake(this.#chunk.ngrams, group, (held) =>
+    return this.#reader.getOrMake(this.#chunk.ngrams, group, (held) =>
       held.place(pages.read([{ from: 0, to }])[0]!),
     );
   }
@@ -247,34 +239,24 @@ export class ChunkView {
 
   #column(index: number): Column {
     if (index < 0) return { kind: "absent", rows: this.rows };
-    const column = this.#getOrMake(this.#chunk.columns, index, (held) => {
+    const column = this.#reader.getOrMake(this.#chunk.columns, index, (held) => {
       const blocks = this.#chunk.source.payloadBlocks?.(index);
       if (blocks !== undefined) {
-        this.readBytes += blocks.byteLength;
+        this.#reader.readBytes += blocks.byteLength;
         return openTextBlocks(blocks, held);
       }
       const decode = this.header.columns.get(index)!.role === "message" ? decodeMessage : decodeColumn;
-      return this.#decode(index, held, (payload) => decode(payload, held));
+      return this.#reader.decode(index, held, (payload) => decode(payload, held));
     });
     if (column.kind !== "message") return column;
-    this.#messages ??= column.messages.withLoader({
-      group: (messages, group) => this.#group(messages, group),
-      singleValues: (messages, group) => this.#singleValues(messages, group),
-      repeated: (key) =>
-        toRepeatedTexts(this.column({ kind: "attribute", key }), (make) =>
-          this.texts(`repeated ${key}`, make),
-        ),
-      order: (messages) =>
-        this.#getOrMake(this.#chunk.orders, "message", (held) => orderByTemplate(messages, held)),
-      hasOrder: () => this.#chunk.orders.size > 0,
-    });
+    this.#messages ??= column.messages.withLoader(this.#variables);
     return { ...column, messages: this.#messages };
   }
 
   /** Template ids of the messages. Where messages are stored as templates, the id column shares their codes. */
   #templates(): Column {
     const messages = this.column({ kind: "message" });
-    const ids = this.#getOrMake(this.#chunk.derived, "template", (held) =>
+    const ids = this.#reader.getOrMake(this.#chunk.derived, "template", (held) =>
       buildTemplateIdColumn(messages, held),
     );
     if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
@@ -283,50 +265,14 @@ export class ChunkView {
 
   #number(role: ColumnRole): Float64Array {
     const index = this.header.columns.find(role);
-    return this.#getOrMake(this.#chunk.numbers, index, (held) => {
-      const values = this.#decode(index, held, (payload) => decodeDelta(payload, held));
+    return this.#reader.getOrMake(this.#chunk.numbers, index, (held) => {
+      const values = this.#reader.decode(index, held, (payload) => decodeDelta(payload, held));
       if (role === "arrival" && this.#chunk.source.arrivalBase !== 0) {
         for (let row = 0; row < values.length; row++)
           values[row] = values[row]! + this.#chunk.source.arrivalBase;
       }
       return values;
     });
-  }
-
-  #group(messages: MessageColumn, group: number): VariableGroup {
-    return this.#getOrMake(this.#chunk.groups, group, (held) =>
-      this.#decode(this.#existingVariables(group), held, (payload) =>
-        decodeGroup(payload, messages, group, held, this.#readAttribute),
-      ),
-    );
-  }
-
-  /** The first view that asks gets single values; a chunk that is asked again is decoded, and cached. */
-  #singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
-    const known = this.#single.get(group);
-    if (known !== undefined) return known.values;
-    const { groups, readSingly } = this.#chunk;
-    if (!this.heap.scratch.copies || groups.has(group) || readSingly.has(group)) return undefined;
-    readSingly.add(group);
-    const payload = this.#read(this.#existingVariables(group));
-    const values = openSingleValues(payload, messages, group, this.#readAttribute);
-    this.#single.set(group, { values, payload });
-    return values;
-  }
-
-  readonly #readAttribute: ReadAttribute = (key) => {
-    const column = this.column({ kind: "attribute", key });
-    return (row) => columnBytes(column, row);
-  };
-
-  #existingVariables(group: number): number {
-    const index = this.#variablesIndex(group);
-    if (index < 0) throw new Failure("damage", "message: variables are missing");
-    return index;
-  }
-
-  #variablesIndex(group: number): number {
-    return this.header.columns.find("variables", variableGroups[group]!);
   }
 
   #pagedTokens(index: number, group: number): PagedTokenFilter | undefined {
@@ -350,47 +296,8 @@ export class ChunkView {
     const filterBytes = this.header.columns.get(index)?.filterBytes ?? 0;
     if (filterBytes === 0) return undefined;
     if (!this.#chunk.filters.has(index) && !this.heap.hasRoom(filterBytes)) return undefined;
-    return this.#getOrMake(this.#chunk.filters, index, (held) =>
+    return this.#reader.getOrMake(this.#chunk.filters, index, (held) =>
       useOnce(this.#chunk.source.filter(index)!, held, (filter) => held.place(filter)),
     );
   }
-
-  /** The value cached in a map, made and cached where there is none. */
-  #getOrMake<K, T>(map: Map<K, CachedValue<T>>, index: K, make: (held: ColumnMemory) => T): T {
-    const known = map.get(index);
-    if (known !== undefined) {
-      this.heap.pin(known.held);
-      return known.value;
-    }
-    const held: ColumnMemory = this.heap.allocateColumn(() => {
-      map.delete(index);
-      this.#chunk.held.delete(held);
-    });
-    this.#chunk.held.add(held);
-    try {
-      const value = make(held);
-      map.set(index, { value, held });
-      return value;
-    } catch (error) {
-      this.heap.release(held);
-      throw error;
-    }
-  }
-
-  #decode<T>(index: number, held: Heap, decode: (payload: Uint8Array) => T): T {
-    return useOnce(this.#read(index), held, decode);
-  }
-
-  #read(index: number): Uint8Array {
-    const payload = this.#chunk.source.payload(index);
-    this.readBytes += payload.byteLength;
-    return payload;
-  }
-}
-
-/** Decodes a payload onto a heap; frees it where the heap has a copy of all that is decoded. */
-function useOnce<T>(payload: Uint8Array, heap: Heap, decode: (payload: Uint8Array) => T): T {
-  const decoded = decode(payload);
-  if (heap.copies) freePayload(payload);
-  return decoded;
 }

@@ -13,10 +13,15 @@ import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
-import type { RepeatableAttribute } from "../template/repeatable-attribute.ts";
-import { SingleValues } from "../template/single-values.ts";
 import { encodeSplit, isSplit, type SplitMessages, toTexts } from "../template/split-messages.ts";
-import { decodeVariables, type ReadAttribute, type VariableGroup } from "../template/variable-columns.ts";
+import type { RepeatableAttribute } from "../template/variables/repeatable-attribute.ts";
+import { SingleValues } from "../template/variables/single-values.ts";
+import { StoredGroup } from "../template/variables/stored-group.ts";
+import {
+  decodeVariables,
+  type ReadAttribute,
+  type VariableGroup,
+} from "../template/variables/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { gatherIds, type PackedIds } from "../vector/id-table.ts";
@@ -240,6 +245,16 @@ export function openSingleValues(
   readAttribute: ReadAttribute,
 ): SingleValues {
   return new SingleValues(readVariables(stored), messages.slotsOfGroup(group), readAttribute);
+}
+
+/** Opens such a group to search its values. Throws Failure "damage". */
+export function openStoredGroup(
+  stored: Uint8Array,
+  messages: MessageColumn,
+  group: number,
+  heap: Heap,
+): StoredGroup {
+  return new StoredGroup(readVariables(stored), messages.slotsOfGroup(group), heap);
 }
 
 function readVariables(stored: Uint8Array): Payload {

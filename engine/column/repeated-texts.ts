@@ -1,6 +1,6 @@
 /** Columns of attributes as the texts that variables of messages repeat. */
 import { Failure } from "../failure.ts";
-import type { RepeatedTexts } from "../template/readable-slot.ts";
+import type { RepeatedTexts } from "../template/variables/readable-slot.ts";
 import { TextBuilder, type TextVector, toTextVector } from "../vector/text.ts";
 import { type Column, columnText } from "./column.ts";
 

@@ -4,7 +4,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
 import { findNgrams, mayContainNgrams, NgramLength } from "../template/ngram-filter.ts";
 import { findLongTokens, type LongToken } from "../template/token-filter.ts";
-import { variableGroups } from "../template/variable-columns.ts";
+import { variableGroups } from "../template/variables/variable-columns.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 import { mayHaveArrived } from "./arrival-filter.ts";

@@ -13,7 +13,7 @@ import {
 import { type Requirement, requiredTextsOf } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
-import type { VariableNeedle } from "../template/variable-needle.ts";
+import type { VariableNeedle } from "../template/variables/variable-needle.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import type { Checkpoint } from "./block-filter.ts";

@@ -11,6 +11,7 @@
 import type { AutomatonKernels } from "./automaton.ts";
 import type { DecodingKernels } from "./decoding.ts";
 import type { Needle } from "./needle.ts";
+import type { SlotSearchKernels } from "./slot-search.ts";
 import type { AnyBuffer, Bits, CodeVector, Text } from "./vectors.ts";
 
 /** low <= x <= high; an open end excludes its bound. */
@@ -21,7 +22,10 @@ export interface NumberRange {
   highOpen: boolean;
 }
 
-export interface Kernels<B extends AnyBuffer> extends DecodingKernels<B>, AutomatonKernels<B> {
+export interface Kernels<B extends AnyBuffer>
+  extends DecodingKernels<B>,
+    SlotSearchKernels<B>,
+    AutomatonKernels<B> {
   /**
    * Writes the positions in bytes[from, to) where the needle begins, ascending, overlapping ones too, until `hits` is
    * full.

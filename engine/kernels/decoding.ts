@@ -21,7 +21,7 @@ export interface SlotStreams<B extends AnyBuffer> {
 }
 
 /** The slots of a group: the kind of each, and the number of its rows. */
-interface SlotList<B extends AnyBuffer> {
+export interface SlotList<B extends AnyBuffer> {
   kinds: Uint8Array<B>;
   rowCounts: Uint32Array<B>;
 }
@@ -33,19 +33,19 @@ export interface SlotTexts<B extends AnyBuffer> {
   /** The index of the first text of each slot, then the number of all texts. */
   firstTexts: Uint32Array<B>;
   /**
-   * For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a `repeated` slot, which
-   * has no texts, the index of the attribute among the group's keys.
+   * For each slot where its values are: the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a
+   * `repeated` slot, which has no texts, the index of the attribute among the group's keys.
    */
-  codeStarts: Uint32Array<B>;
+  valuePlaces: Uint32Array<B>;
   codes: Uint8Array<B>;
 }
 
 /** In the stream of lengths, this byte means that the length is in the list of long lengths. */
 export const longLength = 255;
 
-/** In `codeStarts`: each row has a text of its own. */
+/** In `valuePlaces`: each row has a text of its own. */
 export const textPerRow = 0xffffffff;
-/** In `codeStarts`: all rows have one text. */
+/** In `valuePlaces`: all rows have one text. */
 export const sharedText = 0xfffffffe;
 
 /** Part of the format: each slot stores one of these numbers. */

@@ -42,12 +42,15 @@ export interface ColumnHeap {
   /** For vectors that are freed when the work ends. */
   scratch: Heap;
   /**
-   * Allocates memory for a column, which may stay in a cache after the work has ended. `onEvict` is called when the
-   * cache evicts the column.
+   * Allocates memory for a column, which may stay in a cache after the work has ended. Before the cache evicts the column,
+   * it calls `onEvict` with the time at which the column was used last, by `performance.now`. Who asks for the column again
+   * hands that time over as `evictedUsedMs`.
    */
-  allocateColumn(onEvict: () => unknown): ColumnMemory;
+  allocateColumn(onEvict: (usedMs: number) => unknown, evictedUsedMs?: number): ColumnMemory;
   /** Returns whether a column that the work can do without is worth keeping; see `ColumnCacheOptions`. */
   hasRoom(byteLength: number): boolean;
+  /** Returns whether so much memory is free without an eviction. */
+  hasFree(byteLength: number): boolean;
   /** Protects memory from eviction until `end` is called. */
   pin(memory: ColumnMemory): void;
   /** Frees memory at once, such as that of a column whose decoding failed. */
@@ -83,6 +86,7 @@ export const plainColumns: ColumnHeap = {
   scratch: plainHeap,
   allocateColumn: () => plainColumnMemory,
   hasRoom: () => true,
+  hasFree: () => true,
   pin: () => undefined,
   release: () => undefined,
   end: () => undefined,

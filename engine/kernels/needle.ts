@@ -10,6 +10,8 @@ export interface Needle {
   readonly first: number;
   /** Index of the byte that it probes next; 0, as `first`, in a needle of one byte. */
   readonly second: number;
+  /** Index of the third byte that it probes; as `first` in a needle of one or two bytes. */
+  readonly third: number;
 }
 
 /**
@@ -23,17 +25,19 @@ export function makeNeedle(bytes: Uint8Array, ignoreCase: boolean): Needle {
     "needle: capitals, which no folded text holds",
   );
   const first = findRarestByte(bytes, -1);
-  return { bytes, ignoreCase, first, second: bytes.byteLength === 1 ? 0 : findRarestByte(bytes, first) };
+  const second = bytes.byteLength === 1 ? 0 : findRarestByte(bytes, first);
+  const third = bytes.byteLength < 3 ? first : findRarestByte(bytes, first, second);
+  return { bytes, ignoreCase, first, second, third };
 }
 
 /**
- * The index, other than `excluded`, of the byte that is rarest in logs. Of equally rare bytes it is the farthest from
+ * The index, other than those excluded, of the byte that is rarest in logs. Of equally rare bytes it is the farthest from
  * `excluded`, as neighbouring bytes are correlated.
  */
-function findRarestByte(bytes: Uint8Array, excluded: number): number {
+function findRarestByte(bytes: Uint8Array, excluded: number, alsoExcluded = excluded): number {
   let best = -1;
   for (let i = 0; i < bytes.byteLength; i++) {
-    if (i === excluded) continue;
+    if (i === excluded || i === alsoExcluded) continue;
     if (best < 0) {
       best = i;
       continue;

@@ -94,28 +94,28 @@ export const plainDecodingKernels: DecodingKernels<Any> = {
       slots[starts[groupOfClasses[combination]!]! + indexes[slot]!] = slot;
   },
 
-  decodeSlots(streams, { kinds, rowCounts }, { text, firstTexts, codeStarts, codes }, appendAttribute) {
+  decodeSlots(streams, { kinds, rowCounts }, { text, firstTexts, valuePlaces, codes }, appendAttribute) {
     const source = new SlotSource(streams);
     const target = new TextTarget(text);
     let codesEnd = 0;
     for (const [slot, kind] of kinds.entries()) {
       firstTexts[slot] = target.count;
-      codeStarts[slot] = textPerRow;
+      valuePlaces[slot] = textPerRow;
       const rows = rowCounts[slot]!;
-      if (kind === SlotKind.constant) codeStarts[slot] = sharedText;
+      if (kind === SlotKind.constant) valuePlaces[slot] = sharedText;
       if (kind === SlotKind.dictionary) {
         const distinct = source.readByte() + 1;
         const slotCodes = source.readBytes(rows);
         if (codesEnd + rows > codes.length || slotCodes.some((code) => code >= distinct))
           throw makeTruncatedFailure();
         codes.set(slotCodes, codesEnd);
-        codeStarts[slot] = codesEnd;
+        valuePlaces[slot] = codesEnd;
         codesEnd += rows;
         source.copyTexts(distinct, target);
       } else if (kind === SlotKind.attribute) {
         appendAttribute(slot, source.readByte() | (source.readByte() << 8), target);
       } else if (kind === SlotKind.repeated) {
-        codeStarts[slot] = source.readByte() | (source.readByte() << 8);
+        valuePlaces[slot] = source.readByte() | (source.readByte() << 8);
       } else decodeTexts(kind, source, rows, target);
     }
     firstTexts[kinds.length] = target.count;
@@ -142,7 +142,7 @@ function addSplitIntegers(bytes: Uint8Array, width: number, values: Float64Array
 }
 
 /** Reads the streams that slots were written to, in the same order. Throws `makeTruncatedFailure` at their ends. */
-class SlotSource {
+export class SlotSource {
   readonly #streams: SlotStreams<Any>;
   #at = 0;
   #textCount = 0;
@@ -151,6 +151,11 @@ class SlotSource {
 
   constructor(streams: SlotStreams<Any>) {
     this.#streams = streams;
+  }
+
+  /** How many bytes of data were read. */
+  get dataAt(): number {
+    return this.#at;
   }
 
   readByte(): number {
@@ -179,17 +184,34 @@ class SlotSource {
 
   /** Appends the next `count` texts to `target`. */
   copyTexts(count: number, target: TextTarget): void {
-    const { lengths, longLengths, text } = this.#streams;
+    const { text } = this.#streams;
     const from = this.#textAt;
     for (let i = 0; i < count; i++) {
-      let length = lengths[this.#textCount++];
-      if (length === longLength) length = longLengths[this.#longAt++];
-      if (length === undefined) throw makeTruncatedFailure();
-      this.#textAt += length;
+      this.#textAt += this.#readLength();
       target.endText(target.byteLength + this.#textAt - from);
     }
     if (this.#textAt > text.byteLength) throw makeTruncatedFailure();
     target.append(text.subarray(from, this.#textAt));
+  }
+
+  /** Calls back with the next `count` texts. */
+  forEachText(count: number, onText: (text: Uint8Array) => void): void {
+    const { text } = this.#streams;
+    for (let i = 0; i < count; i++) {
+      const from = this.#textAt;
+      this.#textAt += this.#readLength();
+      if (this.#textAt > text.byteLength) throw makeTruncatedFailure();
+      onText(text.subarray(from, this.#textAt));
+    }
+  }
+
+  /** The length of the next text. */
+  #readLength(): number {
+    const { lengths, longLengths } = this.#streams;
+    let length = lengths[this.#textCount++];
+    if (length === longLength) length = longLengths[this.#longAt++];
+    if (length === undefined) throw makeTruncatedFailure();
+    return length;
   }
 }
 

@@ -7,6 +7,7 @@ import { plainAutomatonKernels } from "./automaton.ts";
 import type { Kernels, NumberRange } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 import { plainDecodingKernels } from "./plain-decoding.ts";
+import { makePlainSlotSearch } from "./plain-slot-search.ts";
 import type { Bits, Text } from "./vectors.ts";
 
 type Any = ArrayBufferLike;
@@ -14,6 +15,7 @@ type Any = ArrayBufferLike;
 export const plainKernels: Kernels<Any> = {
   ...plainDecodingKernels,
   ...plainAutomatonKernels,
+  ...makePlainSlotSearch((text, needle) => findNextHit(text, 0, text.byteLength, needle) >= 0),
 
   findHits,
   rowsHolding: findRows,

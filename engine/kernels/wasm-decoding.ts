@@ -66,11 +66,11 @@ export interface DecodingExports {
 
 /** Rows whose streams are copied to the kernels' memory at a time: seven streams fit there. */
 const rowsAtATime = 8_192;
-/** What `decodeSlots` returns where the streams are cut short. */
-const cutShort = 0xffffffff;
+/** What `decodeSlots` and `searchSlots` return where the streams are cut short. */
+export const cutShort = 0xffffffff;
 
-/** The fields of `SlotDecoding` in `assembly/messages/slotdecoding.ts`, by their index. */
-const Field = {
+/** The fields of `SlotDecoding` in `assembly/messages/slotstreams.ts`, by their index. */
+export const SlotField = {
   data: 0,
   dataEnd: 1,
   lengths: 2,
@@ -86,12 +86,12 @@ const Field = {
   bytesMax: 12,
   byteLength: 13,
   firstTexts: 14,
-  codeStarts: 15,
+  valuePlaces: 15,
   codes: 16,
   codesMax: 17,
   codesLength: 18,
 } as const;
-const fieldCount = Object.keys(Field).length;
+const fieldCount = Object.keys(SlotField).length;
 
 /** `scratch` is the part of the memory that the arena leaves to the kernels. */
 export function makeDecodingKernels(exports: DecodingExports, scratch: Uint8Array): DecodingKernels<Shared> {
@@ -173,8 +173,7 @@ function makeSlotDecoder(
   exports: DecodingExports,
   scratch: Uint8Array,
 ): DecodingKernels<Shared>["decodeSlots"] {
-  const stateAt = scratch.byteOffset + exports.slotDecodingAt.value;
-  const state = new Uint32Array(scratch.buffer, stateAt, fieldCount);
+  const state = openSlotState(exports, scratch);
   return (streams, slots, texts, appendAttribute) => {
     writeState(state, streams, texts);
     const { kinds, rowCounts } = slots;
@@ -183,33 +182,45 @@ function makeSlotDecoder(
       if (slot === cutShort) throw makeTruncatedFailure();
       if (slot < kinds.length) appendAttributeSlot(state, slot, streams, texts, appendAttribute);
     }
-    texts.firstTexts[kinds.length] = state[Field.texts]!;
+    texts.firstTexts[kinds.length] = state[SlotField.texts]!;
   };
 }
 
-function writeState(
+/** The fields of `SlotDecoding`, where the kernels read and write them. */
+export function openSlotState(
+  { slotDecodingAt }: Pick<DecodingExports, "slotDecodingAt">,
+  scratch: Uint8Array,
+): Uint32Array {
+  return new Uint32Array(scratch.buffer, scratch.byteOffset + slotDecodingAt.value, fieldCount);
+}
+
+/** Sets the streams that are read; all other fields become 0. */
+export function writeStreams(
   state: Uint32Array,
   { data, lengths, longLengths, text }: SlotStreams<Shared>,
-  texts: SlotTexts<Shared>,
 ): void {
   state.fill(0);
   for (const [field, vector] of [
-    [Field.data, data],
-    [Field.lengths, lengths],
-    [Field.longLengths, longLengths],
-    [Field.text, text],
+    [SlotField.data, data],
+    [SlotField.lengths, lengths],
+    [SlotField.longLengths, longLengths],
+    [SlotField.text, text],
   ] as const) {
     state[field] = vector.byteOffset;
     state[field + 1] = vector.byteOffset + vector.byteLength;
   }
-  state[Field.offsets] = texts.text.offsets.byteOffset;
-  state[Field.textsMax] = texts.text.offsets.length - 1;
-  state[Field.bytes] = texts.text.bytes.byteOffset;
-  state[Field.bytesMax] = texts.text.bytes.byteLength;
-  state[Field.firstTexts] = texts.firstTexts.byteOffset;
-  state[Field.codeStarts] = texts.codeStarts.byteOffset;
-  state[Field.codes] = texts.codes.byteOffset;
-  state[Field.codesMax] = texts.codes.length;
+}
+
+function writeState(state: Uint32Array, streams: SlotStreams<Shared>, texts: SlotTexts<Shared>): void {
+  writeStreams(state, streams);
+  state[SlotField.offsets] = texts.text.offsets.byteOffset;
+  state[SlotField.textsMax] = texts.text.offsets.length - 1;
+  state[SlotField.bytes] = texts.text.bytes.byteOffset;
+  state[SlotField.bytesMax] = texts.text.bytes.byteLength;
+  state[SlotField.firstTexts] = texts.firstTexts.byteOffset;
+  state[SlotField.valuePlaces] = texts.valuePlaces.byteOffset;
+  state[SlotField.codes] = texts.codes.byteOffset;
+  state[SlotField.codesMax] = texts.codes.length;
 }
 
 /** Reads the index of the attribute and appends its texts. Throws Failure "damage" where the index is missing. */
@@ -220,14 +231,14 @@ function appendAttributeSlot(
   { text }: SlotTexts<Shared>,
   appendAttribute: AppendAttribute,
 ): void {
-  const at = state[Field.data]! - data.byteOffset;
+  const at = state[SlotField.data]! - data.byteOffset;
   if (at + 2 > data.byteLength) throw makeTruncatedFailure();
-  const target = new TextTarget(text, state[Field.texts]!, state[Field.byteLength]!);
+  const target = new TextTarget(text, state[SlotField.texts]!, state[SlotField.byteLength]!);
   // The texts may be read from columns that are decoded by these kernels meanwhile, in the same place.
   const kept = state.slice();
   appendAttribute(slot, data[at]! | (data[at + 1]! << 8), target);
   state.set(kept);
-  state[Field.data] = kept[Field.data]! + 2;
-  state[Field.texts] = target.count;
-  state[Field.byteLength] = target.byteLength;
+  state[SlotField.data] = kept[SlotField.data]! + 2;
+  state[SlotField.texts] = target.count;
+  state[SlotField.byteLength] = target.byteLength;
 }

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { makeBlockMask } from "../vector/membership-filter.ts";
 import { type Arena, reservedBytes } from "./arena.ts";
 import type { Kernels } from "./contract.ts";
-import type { Needle } from "./needle.ts";
 import { plainKernels } from "./plain.ts";
 import type { Bits, CodeVector } from "./vectors.ts";
 import { type AutomatonExports, makeAutomatonKernels } from "./wasm-automaton.ts";
 import { type DecodingExports, makeDecodingKernels } from "./wasm-decoding.ts";
+import { makeSlotSearchKernels, type SlotSearchExports } from "./wasm-slot-search.ts";
+import { makeTextKernels, NeedlePlace, type TextExports } from "./wasm-text.ts";
 import { type Global, instantiateKernels } from "./webassembly.ts";
 
 type Shared = SharedArrayBuffer;
@@ -16,15 +17,9 @@ type Shared = SharedArrayBuffer;
  * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes per code, and a selection of 0 means
  * all rows.
  */
-interface Exports extends DecodingExports, AutomatonExports {
+interface Exports extends TextExports, DecodingExports, SlotSearchExports, AutomatonExports {
   scratchBytes: Global;
-  needleAt: Global;
-  foldAt: Global;
-  needleBytesMax: Global;
   operandBytesMax: Global;
-  setNeedle(length: number, first: number, second: number, fold: boolean): void;
-  findHits(bytes: number, from: number, to: number, hits: number, hitsMax: number): number;
-  findRows(bytes: number, offsets: number, rows: number, found: number): number;
   between(
     codes: number,
     width: number,
@@ -131,8 +126,9 @@ export function openKernels(arena: Arena): Kernels<Shared> {
   const exports = instantiateKernels<Exports>(arena.memory);
   assert(exports.scratchBytes.value <= reservedBytes, "kernels: the arena reserves too few bytes");
   const scratch = new Uint8Array(arena.memory.buffer, 0, reservedBytes);
+  const needlePlace = new NeedlePlace(exports, scratch);
   return {
-    ...makeTextKernels(exports, scratch),
+    ...makeTextKernels(exports, needlePlace),
     ...makeCodeKernels(exports, scratch),
     ...makeValueKernels(exports, scratch),
     ...makeBitKernels(exports),
@@ -140,50 +136,8 @@ export function openKernels(arena: Arena): Kernels<Shared> {
     ...makeAggregateKernels(exports),
     ...makeOrderKernels(exports),
     ...makeDecodingKernels(exports, scratch),
+    ...makeSlotSearchKernels(exports, scratch, needlePlace),
     ...makeAutomatonKernels(exports),
-  };
-}
-
-function makeTextKernels(
-  exports: Exports,
-  scratch: Uint8Array,
-): Pick<Kernels<Shared>, "findHits" | "rowsHolding" | "countHolding"> {
-  const needleAt = exports.needleAt.value;
-  const foldAt = exports.foldAt.value;
-  const bytesMax = exports.needleBytesMax.value;
-  let placedNeedle: Needle | undefined;
-  /** Copies the needle to the kernels' memory. Returns false for a needle that is too long for it. */
-  const placeNeedle = (needle: Needle): boolean => {
-    if (needle === placedNeedle) return true;
-    const { bytes, ignoreCase, first, second } = needle;
-    if (bytes.byteLength > bytesMax) return false;
-    scratch.set(bytes, needleAt);
-    scratch.fill(0, foldAt, foldAt + Math.max(bytes.byteLength, 16));
-    // Upper and lower case of a letter, a to z, differ in bit 5.
-    for (let i = 0; ignoreCase && i < bytes.byteLength; i++) {
-      if (bytes[i]! >= 0x61 && bytes[i]! <= 0x7a) scratch[foldAt + i] = 0x20;
-    }
-    exports.setNeedle(bytes.byteLength, first, second, ignoreCase);
-    placedNeedle = needle;
-    return true;
-  };
-  return {
-    findHits(bytes, from, to, needle, hits) {
-      if (!placeNeedle(needle)) return plainKernels.findHits(bytes, from, to, needle, hits);
-      if (hits.length === 0) return 0;
-      return exports.findHits(bytes.byteOffset, from, to, hits.byteOffset, hits.length);
-    },
-    rowsHolding(text, needle, found) {
-      if (!placeNeedle(needle)) return plainKernels.rowsHolding(text, needle, found);
-      found.fill(0);
-      const { bytes, offsets } = text;
-      return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, found.byteOffset);
-    },
-    countHolding(text, needle) {
-      if (!placeNeedle(needle)) return plainKernels.countHolding(text, needle);
-      const { bytes, offsets } = text;
-      return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, 0);
-    },
   };
 }
 

@@ -4,8 +4,8 @@
  * by the character class that template slots record.
  */
 
-import { CharClass, classesOf } from "../template/slot-encoding.ts";
 import { byteClass } from "../template/tokenizer.ts";
+import { CharClass, classesOf } from "../template/variables/slot-encoding.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 
 /** Code points as first, last, first, last … ascending; both ends are inclusive. */

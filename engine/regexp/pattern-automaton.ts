@@ -4,9 +4,9 @@
  */
 
 import type { AutomatonTable } from "../kernels/automaton.ts";
-import { CharClass } from "../template/slot-encoding.ts";
 import { slotByte } from "../template/tokenizer.ts";
-import { lineValueClass } from "../template/variable-columns.ts";
+import { CharClass } from "../template/variables/slot-encoding.ts";
+import { lineValueClass } from "../template/variables/variable-columns.ts";
 import { RecentCache } from "../vector/recent-cache.ts";
 import { type Alphabet, buildAlphabet } from "./alphabet.ts";
 import { Dfa, dead, limitReached, matched } from "./dfa.ts";

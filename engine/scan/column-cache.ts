@@ -1,7 +1,11 @@
 /**
- * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, within a budget. The
- * least recently used columns are evicted first. A piece of work takes a lease: columns that it has touched stay until
- * the lease ends, also while other work runs.
+ * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, within a budget. A piece
+ * of work takes a lease: columns that it has touched stay until the lease ends, also while other work runs.
+ *
+ * The least recently used columns are evicted first. So that columns which do not fit together do not evict each other
+ * before they are read again, a column that comes back may be passing: it takes the place of another passing column. It is
+ * where all columns in the cache were used after it had been used last, and within a minute. It stays when it is used
+ * again before it is evicted.
  */
 import { Failure } from "../failure.ts";
 import { Arena, type ArenaBlock } from "../kernels/arena.ts";
@@ -14,8 +18,10 @@ class CacheEntry implements ColumnMemory {
   readonly copies = true;
   readonly #cache: ColumnCache;
   readonly #blocks: ArenaBlock[] = [];
-  /** Called when the memory is evicted. */
-  readonly onEvict: () => unknown;
+  /** Called before the memory is evicted, with the time of its last use. */
+  readonly onEvict: (usedMs: number) => unknown;
+  /** Whether its column is passing, or that which the scratch memory is for. */
+  readonly isPassing: boolean;
   byteLength = 0;
   /** Leases that have touched it; it can be evicted at 0. */
   pins = 0;
@@ -24,9 +30,10 @@ class CacheEntry implements ColumnMemory {
   /** When it was last touched, by `performance.now`. */
   usedMs = 0;
 
-  constructor(cache: ColumnCache, onEvict: () => unknown) {
+  constructor(cache: ColumnCache, onEvict: (usedMs: number) => unknown, isPassing = false) {
     this.#cache = cache;
     this.onEvict = onEvict;
+    this.isPassing = isPassing;
   }
 
   uint8(length: number): Uint8Array {
@@ -60,7 +67,7 @@ class CacheEntry implements ColumnMemory {
   }
 
   withScratch<T>(use: (scratch: Heap) => T): T {
-    const scratch = new CacheEntry(this.#cache, () => undefined);
+    const scratch = new CacheEntry(this.#cache, () => undefined, this.isPassing);
     try {
       return use(scratch);
     } finally {
@@ -85,7 +92,7 @@ class CacheEntry implements ColumnMemory {
   }
 
   #allocate(byteLength: number): ArenaBlock {
-    const block = this.#cache.allocate(byteLength);
+    const block = this.#cache.allocate(byteLength, this);
     this.#blocks.push(block);
     this.byteLength += block.allocatedBytes;
     return block;
@@ -109,8 +116,8 @@ export class Lease implements ColumnHeap {
     return this.#scratch;
   }
 
-  allocateColumn(onEvict: () => unknown): ColumnMemory {
-    const entry = this.#cache.hold(onEvict);
+  allocateColumn(onEvict: (usedMs: number) => unknown, evictedUsedMs?: number): ColumnMemory {
+    const entry = this.#cache.hold(onEvict, evictedUsedMs);
     this.pin(entry);
     return entry;
   }
@@ -125,6 +132,10 @@ export class Lease implements ColumnHeap {
 
   hasRoom(byteLength: number): boolean {
     return this.#cache.hasRoom(byteLength);
+  }
+
+  hasFree(byteLength: number): boolean {
+    return this.#cache.hasFree(byteLength);
   }
 
   release(memory: ColumnMemory): void {
@@ -180,6 +191,8 @@ export class ColumnCache {
   readonly #window: ArenaBlock | undefined;
   /** Columns in the order of their last use, the oldest first. */
   readonly #entries = new Set<CacheEntry>();
+  /** Those of them that are passing. */
+  readonly #passing = new Set<CacheEntry>();
   #fullUntilMs = 0;
 
   constructor({ bytesMax, keepsRecent }: ColumnCacheOptions) {
@@ -211,14 +224,18 @@ export class ColumnCache {
     return new Lease(this);
   }
 
-  hold(onEvict: () => unknown): CacheEntry {
-    const entry = new CacheEntry(this, onEvict);
+  /** `evictedUsedMs`: when the column had been used last before it was evicted. */
+  hold(onEvict: (usedMs: number) => unknown, evictedUsedMs?: number): CacheEntry {
+    const isPassing = evictedUsedMs !== undefined && this.#isPassing(evictedUsedMs);
+    const entry = new CacheEntry(this, onEvict, isPassing);
+    if (isPassing) this.#passing.add(entry);
     this.#entries.add(entry);
     return entry;
   }
 
   markUsed(entry: CacheEntry): void {
     if (!this.#entries.delete(entry)) return;
+    if (entry.usedMs > 0) this.#passing.delete(entry);
     entry.usedMs = performance.now();
     this.#entries.add(entry);
   }
@@ -231,10 +248,14 @@ export class ColumnCache {
     if (!this.#keepsRecent) return true;
     const nowMs = performance.now();
     if (nowMs < this.#fullUntilMs) return false;
-    if (this.#arena.largestFreeBytes >= byteLength || this.#sumIdleBytes(nowMs - recentUseMs) >= byteLength)
-      return true;
+    if (this.hasFree(byteLength) || this.#sumIdleBytes(nowMs - recentUseMs) >= byteLength) return true;
     this.#fullUntilMs = nowMs + fullBackoffMs;
     return false;
+  }
+
+  /** Returns whether a block of so many bytes is free. */
+  hasFree(byteLength: number): boolean {
+    return this.#arena.largestFreeBytes >= byteLength;
   }
 
   /** Bytes of the columns that no lease holds and that were last used before `sinceMs`. */
@@ -252,8 +273,9 @@ export class ColumnCache {
     const entry = memory as CacheEntry;
     entry.isReleased = true;
     if (entry.pins > 0 || !this.#entries.delete(entry)) return;
+    this.#passing.delete(entry);
+    entry.onEvict(entry.usedMs);
     this.free(entry);
-    entry.onEvict();
   }
 
   free(entry: CacheEntry): void {
@@ -261,19 +283,19 @@ export class ColumnCache {
   }
 
   /**
-   * Allocates a block, and evicts columns for it where it must. Throws Failure "limit" where the columns that leases
-   * hold leave no room for it.
+   * Allocates a block for an entry, and evicts columns for it where it must. Throws Failure "limit" where the columns that
+   * leases hold leave no room for it.
    */
-  allocate(byteLength: number): ArenaBlock {
+  allocate(byteLength: number, entry: CacheEntry): ArenaBlock {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;
-      const oldest = this.#findEvictable();
-      if (oldest === undefined) {
+      const evicted = this.#findEvictable(entry);
+      if (evicted === undefined) {
         const problem = `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`;
         throw new Failure("limit", problem);
       }
-      this.release(oldest);
+      this.release(evicted);
     }
   }
 
@@ -290,11 +312,23 @@ export class ColumnCache {
     this.#arena.free(block);
   }
 
-  /** The least recently used column that no lease holds. */
-  #findEvictable(): CacheEntry | undefined {
-    for (const entry of this.#entries) if (entry.pins === 0) return entry;
-    return undefined;
+  /** Whether a column that had been used last at `evictedUsedMs` is passing when it comes back. */
+  #isPassing(evictedUsedMs: number): boolean {
+    const oldest = firstWithoutLease(this.#entries);
+    if (oldest === undefined || performance.now() - oldest.usedMs >= recentUseMs) return false;
+    return evictedUsedMs < oldest.usedMs;
   }
+
+  /** The column that is to make room for an entry: one that no lease holds. */
+  #findEvictable(entry: CacheEntry): CacheEntry | undefined {
+    const passing = entry.isPassing ? firstWithoutLease(this.#passing) : undefined;
+    return passing ?? firstWithoutLease(this.#entries);
+  }
+}
+
+function firstWithoutLease(entries: Iterable<CacheEntry>): CacheEntry | undefined {
+  for (const entry of entries) if (entry.pins === 0) return entry;
+  return undefined;
 }
 
 /** Writes to each page what is in it, so that the system gives the memory. */

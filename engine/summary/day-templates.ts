@@ -19,8 +19,8 @@ import {
   type VariableOccurrence,
 } from "../template/candidate-templates.ts";
 import { postingBytes, postingListBytes, TemplateTable } from "../template/template-table.ts";
-import { groupOf } from "../template/variable-columns.ts";
-import type { GroupFilters } from "../template/variable-needle.ts";
+import { groupOf } from "../template/variables/variable-columns.ts";
+import type { GroupFilters } from "../template/variables/variable-needle.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import { hash64 } from "../vector/xxhash.ts";

@@ -9,7 +9,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { NgramFilterBuilder } from "../template/ngram-filter.ts";
-import { ngramLengths } from "../template/variable-columns.ts";
+import { ngramLengths } from "../template/variables/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { listTemplateGroups, type TemplateGroups } from "./template-groups.ts";
 

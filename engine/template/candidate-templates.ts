@@ -5,8 +5,8 @@
 
 import type { TemplateTable } from "./template-table.ts";
 import type { NeedleShape, TextNeedle } from "./text-needle.ts";
-import { groupOf, lineValueClass, variableGroups } from "./variable-columns.ts";
-import { type GroupFilters, mayContainNeedle, type VariableNeedle } from "./variable-needle.ts";
+import { groupOf, lineValueClass, variableGroups } from "./variables/variable-columns.ts";
+import { type GroupFilters, mayContainNeedle, type VariableNeedle } from "./variables/variable-needle.ts";
 
 export interface CandidateTemplates {
   /** Templates all of whose messages contain the text. */
@@ -51,7 +51,7 @@ export function findCandidateTemplates(
   }
   occurrences.push({
     conditions: [needle.inVariable],
-    findPlaces: () => (needle.isWithinToken ? undefined : findWidePlaces(table, needle)),
+    findPlaces: () => (needle.isWithinToken ? undefined : findSeparatorPlaces(table, needle)),
   });
   return { matching, occurrences };
 }
@@ -74,12 +74,12 @@ function findShapePlaces(table: TemplateTable, shape: NeedleShape): OccurrencePl
   return found && [...byGroups.values()];
 }
 
-/**
- * Templates with variables that may have separators: those that are a single variable, whose value is a whole message, and
- * those with lines `Key: value`.
- */
-function findWidePlaces(table: TemplateTable, { inVariable, isWithinLine }: TextNeedle): OccurrencePlaces[] {
-  return table.wideTemplates.flatMap((template) => {
+/** The places of a needle with separators within one variable. */
+function findSeparatorPlaces(
+  table: TemplateTable,
+  { inVariable, isWithinLine }: TextNeedle,
+): OccurrencePlaces[] {
+  return table.separatorTemplates.flatMap((template) => {
     const { classes } = table.textOf(template);
     const isSingle = classes.length === 1;
     let groups = 0;

@@ -2,7 +2,6 @@
 
 import { Failure } from "../failure.ts";
 import { type Payload, uint32Of } from "../files/column-payload.ts";
-import type { Kernels } from "../kernels/contract.ts";
 import { SlotKind, sharedText, textPerRow } from "../kernels/decoding.ts";
 import { allocateCodes, type Heap } from "../kernels/heap.ts";
 import type { Needle } from "../kernels/needle.ts";
@@ -11,15 +10,21 @@ import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { type TextVector, textCount } from "../vector/text.ts";
-import { findText, type ReadableSlot, type ReadRepeated, type RepeatedTexts } from "./readable-slot.ts";
-import type { SingleValues } from "./single-values.ts";
+import {
+  findText,
+  type ReadableSlot,
+  type ReadRepeated,
+  type RepeatedTexts,
+} from "./variables/readable-slot.ts";
+import type { SingleValues } from "./variables/single-values.ts";
+import type { FoundVariables, SearchMemory } from "./variables/stored-group.ts";
 import {
   type GroupSlots,
   groupOf,
   lineValueClass,
   type VariableGroup,
   variableGroups,
-} from "./variable-columns.ts";
+} from "./variables/variable-columns.ts";
 
 /** The rows of a chunk ordered by template; the rows of a template ascend. */
 export interface TemplateOrder {
@@ -35,6 +40,11 @@ export interface MessageLoader {
   group(messages: MessageColumn, group: number): VariableGroup;
   /** A group for a few rows; undefined where all of it is in memory, or worth decoding. */
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined;
+  /**
+   * The texts of a group that hold a needle, where they are found without decoding it. Undefined where it is decoded already,
+   * or has to be.
+   */
+  search(messages: MessageColumn, group: number, needle: Needle): FoundVariables | undefined;
   /** The column of an attribute that slots repeat. */
   repeated: ReadRepeated;
   order(messages: MessageColumn): TemplateOrder;
@@ -44,12 +54,6 @@ export interface MessageLoader {
 
 /** For more rows of a chunk the groups of their variables are decoded. */
 const singleRowsMax = 256;
-
-/** What a search works with. Vectors on the scratch heap live as long as the view of the chunk. */
-export interface SearchMemory {
-  kernels: Kernels<ArrayBufferLike>;
-  scratch: Heap;
-}
 
 /** A bit for each text that holds a needle. */
 export type HoldingTexts = Bitmap | "all" | "none";
@@ -65,8 +69,38 @@ type MessageParts = Pick<
   | "classes"
   | "indexInGroup"
   | "slotsOf"
+  | "specialSlots"
   | "loader"
 >;
+
+/** Slots that searches treat in their own way; listed when they are first asked for. */
+class SpecialSlots {
+  readonly #slots: Pick<MessageColumn, "kinds" | "classes" | "slotsOf">;
+  #ofLines: readonly Uint32Array[] | undefined;
+  #repeating: readonly Uint32Array[] | undefined;
+
+  constructor(slots: Pick<MessageColumn, "kinds" | "classes" | "slotsOf">) {
+    this.#slots = slots;
+  }
+
+  /** Those slots of each group whose values are those of lines `Key: value`, ascending. */
+  get ofLines(): readonly Uint32Array[] {
+    const { classes } = this.#slots;
+    this.#ofLines ??= this.#filter((slot) => (classes[slot]! & lineValueClass) !== 0);
+    return this.#ofLines;
+  }
+
+  /** Those slots of each group that repeat attributes without texts of their own, ascending. */
+  get repeating(): readonly Uint32Array[] {
+    const { kinds } = this.#slots;
+    this.#repeating ??= this.#filter((slot) => kinds[slot] === SlotKind.repeated);
+    return this.#repeating;
+  }
+
+  #filter(isListed: (slot: number) => boolean): readonly Uint32Array[] {
+    return this.#slots.slotsOf.map((slots) => slots.filter(isListed));
+  }
+}
 
 /**
  * Templates, the template of each row, and the slots, which are the places of variables in templates. The variables'
@@ -88,12 +122,11 @@ export class MessageColumn {
   readonly indexInGroup: Uint32Array;
   /** The slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
+  readonly specialSlots: SpecialSlots;
   readonly loader: MessageLoader;
   readonly #groups = new Map<number, VariableGroup>();
   readonly #searched = new Map<Needle, Map<TextVector, HoldingTexts>>();
   readonly #repeatedTexts = new Map<string, RepeatedTexts>();
-  #lineValuesOf: readonly Uint32Array[] | undefined;
-  #repeatedOf: readonly Uint32Array[] | undefined;
   /** How many rows were read one by one. */
   #rowsRead = 0;
 
@@ -108,26 +141,13 @@ export class MessageColumn {
     this.classes = parts.classes;
     this.indexInGroup = parts.indexInGroup;
     this.slotsOf = parts.slotsOf;
+    this.specialSlots = parts.specialSlots;
     this.loader = parts.loader;
   }
 
   /** The same messages, with another loader. */
   withLoader(loader: MessageLoader): MessageColumn {
     return new MessageColumn({ ...this, loader });
-  }
-
-  /** Those slots of each group whose values are those of lines `Key: value`, ascending. */
-  get lineValuesOf(): readonly Uint32Array[] {
-    this.#lineValuesOf ??= this.slotsOf.map((slots) =>
-      slots.filter((slot) => (this.classes[slot]! & lineValueClass) !== 0),
-    );
-    return this.#lineValuesOf;
-  }
-
-  /** Those slots of each group that repeat attributes without texts of their own, ascending. */
-  get repeatedOf(): readonly Uint32Array[] {
-    this.#repeatedOf ??= this.slotsOf.map((slots) => slots.filter((slot) => this.isRepeated(slot)));
-    return this.#repeatedOf;
   }
 
   get templateCount(): number {
@@ -173,6 +193,16 @@ export class MessageColumn {
     return getOrMake(this.#groups, group, () => this.loader.group(this, group));
   }
 
+  /** See `MessageLoader.search`. Throws Failure "damage". */
+  searchGroup(group: number, needle: Needle): FoundVariables | undefined {
+    return this.loader.search(this, group, needle);
+  }
+
+  /** The rows that have a value in a slot, by the slot's index in its group. */
+  rowsOfSlot(group: number, index: number): Uint32Array {
+    return this.rowsOf(this.findTemplateOfSlot(this.slotsOf[group]![index]!));
+  }
+
   slotsOfGroup(group: number): GroupSlots {
     const slots = this.slotsOf[group]!;
     const kinds = new Uint8Array(slots.length);
@@ -184,7 +214,7 @@ export class MessageColumn {
       kinds[i] = this.kinds[slot]!;
       rowCounts[i] = this.rowCount(template);
     }
-    return { kinds, rowCounts, rowsOf: (slot) => this.rowsOf(this.findTemplateOfSlot(slots[slot]!)) };
+    return { kinds, rowCounts, rowsOf: (slot) => this.rowsOfSlot(group, slot) };
   }
 
   /** Whether a slot stores no values of its own: they are read in the column of an attribute. */
@@ -194,20 +224,22 @@ export class MessageColumn {
 
   /** Throws Failure "damage". */
   readSlot(slot: number): ReadableSlot {
-    const { keys, text, firstTexts, codeStarts, codes } = this.readGroup(groupOf(this.classes[slot]!));
+    const { keys, text, firstTexts, valuePlaces, codes } = this.readGroup(groupOf(this.classes[slot]!));
     const index = this.indexInGroup[slot]!;
-    const at = codeStarts[index]!;
-    if (this.isRepeated(slot)) {
-      const key = keys[at] ?? "";
-      const repeated = getOrMake(this.#repeatedTexts, key, () => this.loader.repeated(key));
-      return { ...repeated, first: 0, count: textCount(repeated.text), codesFrom: 0, isByRow: true };
-    }
+    const at = valuePlaces[index]!;
+    if (this.isRepeated(slot)) return this.readRepeated(keys[at] ?? "");
     const first = firstTexts[index]!;
     const isCoded = at !== sharedText && at !== textPerRow;
     return {
       ...{ text, first, count: firstTexts[index + 1]! - first },
       ...{ codes: isCoded ? codes : undefined, codesFrom: at, isByRow: false },
     };
+  }
+
+  /** The values of slots that repeat the attribute with a key. Throws Failure "damage". */
+  readRepeated(key: string): ReadableSlot {
+    const repeated = getOrMake(this.#repeatedTexts, key, () => this.loader.repeated(key));
+    return { ...repeated, first: 0, count: textCount(repeated.text), codesFrom: 0, isByRow: true };
   }
 
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
@@ -280,14 +312,17 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   heap.kernels.joinCodes(streams!, codes);
   const slots = findSlots(templates, classes.length, heap);
   const placedClasses = heap.place(classes);
+  const placedKinds = heap.place(kinds!);
+  const groups = groupSlots(placedClasses, heap);
   return new MessageColumn({
     templates,
     codes,
     starts: countTemplateRows(codes, templates.offsets.length - 1, heap),
     ...slots,
-    kinds: heap.place(kinds!),
+    kinds: placedKinds,
     classes: placedClasses,
-    ...groupSlots(placedClasses, heap),
+    ...groups,
+    specialSlots: new SpecialSlots({ kinds: placedKinds, classes: placedClasses, slotsOf: groups.slotsOf }),
     loader: noLoader,
   });
 }
@@ -298,6 +333,7 @@ function throwNoLoader(): never {
 const noLoader: MessageLoader = {
   group: throwNoLoader,
   singleValues: throwNoLoader,
+  search: throwNoLoader,
   repeated: throwNoLoader,
   order: throwNoLoader,
   hasOrder: () => false,

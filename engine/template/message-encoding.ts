@@ -8,21 +8,21 @@ import { type TextVector, textCount } from "../vector/text.ts";
 import { findLineValues } from "./keyed-lines.ts";
 import { countTemplateRows, orderByTemplate } from "./message-column.ts";
 import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
-import type { RepeatableAttribute } from "./repeatable-attribute.ts";
-import type { SlotValues } from "./slot-encoding.ts";
 import {
   slotByte,
   type TokenizedInMemory,
   type TokenizedMessages,
   withTokenizedMessages,
 } from "./tokenizer.ts";
+import type { RepeatableAttribute } from "./variables/repeatable-attribute.ts";
+import type { SlotValues } from "./variables/slot-encoding.ts";
 import {
   type EncodedGroup,
   type EncodedVariables,
   lineValueClass,
   VariableWriter,
-} from "./variable-columns.ts";
-import { encodeVariablesIn } from "./variables-kernel.ts";
+} from "./variables/variable-columns.ts";
+import { encodeVariablesIn } from "./variables/variables-kernel.ts";
 
 /** With fewer rows per template on average, plain text is as small and faster. */
 const rowsPerTemplateMin = 4;

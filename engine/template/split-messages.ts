@@ -9,9 +9,9 @@ import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";
 import type { MessageColumn } from "./message-column.ts";
 import { type EncodedMessages, encodeTokenized } from "./message-encoding.ts";
-import { findText, type ReadableSlot } from "./readable-slot.ts";
-import type { RepeatableAttribute } from "./repeatable-attribute.ts";
 import { slotByte, type TokenizedMessages, withPlacedMessages } from "./tokenizer.ts";
+import { findText, type ReadableSlot } from "./variables/readable-slot.ts";
+import type { RepeatableAttribute } from "./variables/repeatable-attribute.ts";
 
 export interface SplitMessages {
   /** Offsets of the messages in their concatenated texts, which are not stored; the last entry is the length of all. */

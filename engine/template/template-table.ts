@@ -4,7 +4,7 @@ import { foldedByte } from "../vector/case-folding.ts";
 import { indexOfText } from "../vector/equal-text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 import { byteClass, isSingleVariable, slotByte } from "./tokenizer.ts";
-import { lineValueClass } from "./variable-columns.ts";
+import { lineValueClass } from "./variables/variable-columns.ts";
 
 /**
  * A sequence of token characters in a text. At the beginning and at the end of a needle, it may be cut from a longer
@@ -56,7 +56,7 @@ export class TemplateTable {
    * Templates with variables that may have separators: those that are a single variable, whose value is a whole message,
    * and those with lines `Key: value`.
    */
-  readonly wideTemplates: number[] = [];
+  readonly separatorTemplates: number[] = [];
 
   /** How many templates there are. */
   get size(): number {
@@ -83,7 +83,7 @@ export class TemplateTable {
     this.#slotCounts.push(slots);
     const classes = bytes.subarray(to - slots, to);
     const hasLineValues = classes.some((slot) => (slot & lineValueClass) !== 0);
-    if (hasLineValues || isSingleVariable(bytes, from, to - slots)) this.wideTemplates.push(template);
+    if (hasLineValues || isSingleVariable(bytes, from, to - slots)) this.separatorTemplates.push(template);
     for (const word of findStaticWords(bytes, from, to - slots)) this.#addWord(bytes, word, template);
     return template;
   }

@@ -2,7 +2,7 @@
 import { makeNeedle, type Needle } from "../kernels/needle.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { enumerateShapes, isWithinLine, isWithinToken, type VariableCondition } from "./needle-shape.ts";
-import { makeVariableNeedle, type VariableNeedle } from "./variable-needle.ts";
+import { makeVariableNeedle, type VariableNeedle } from "./variables/variable-needle.ts";
 
 /** A text to search messages for, prepared once for each query. */
 export interface TextNeedle {

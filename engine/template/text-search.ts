@@ -9,20 +9,21 @@ import { findLastAtMost } from "../vector/binary-search.ts";
 import { areBitsSet, type Bitmap, hasBit, setBit } from "../vector/bitmap.ts";
 import { equalsAt } from "../vector/equal-text.ts";
 import { cutTexts } from "../vector/text.ts";
-import type { MessageColumn, SearchMemory } from "./message-column.ts";
+import type { MessageColumn } from "./message-column.ts";
 import type { VariableCondition } from "./needle-shape.ts";
-import { findText, hasOwnTexts, type ReadableSlot } from "./readable-slot.ts";
-import { CharClass } from "./slot-encoding.ts";
 import type { TextNeedle } from "./text-needle.ts";
 import { textsPerBlock } from "./token-filter.ts";
 import { isSingleVariable, slotByte } from "./tokenizer.ts";
-import { groupOf, type VariableGroup } from "./variable-columns.ts";
+import { findText, hasOwnTexts, type ReadableSlot } from "./variables/readable-slot.ts";
+import { CharClass } from "./variables/slot-encoding.ts";
+import type { FoundVariables, SearchMemory } from "./variables/stored-group.ts";
+import { groupOf, type VariableGroup } from "./variables/variable-columns.ts";
 import {
   type GroupFilters,
   mayContainNeedle,
   mayContainNeedleNgrams,
   type VariableNeedle,
-} from "./variable-needle.ts";
+} from "./variables/variable-needle.ts";
 
 /** The memory and the filters that a search works with. */
 export type SearchTools = SearchMemory & GroupFilters;
@@ -81,6 +82,9 @@ export function addTemplateRows(
  */
 type SearchCondition = VariableCondition & VariableNeedle & { groups: number; searched: number };
 
+/** How the slots of a group refer to its texts. */
+type SlotReferences = Omit<FoundVariables, "found">;
+
 /** One search of one column. */
 class MessageSearch {
   readonly #column: MessageColumn;
@@ -112,7 +116,7 @@ class MessageSearch {
     }
     if (this.#needle.isWithinToken) this.#markVariableMatches(this.#column.slotsOf);
     else {
-      if (this.#needle.isWithinLine) this.#markVariableMatches(this.#column.lineValuesOf);
+      if (this.#needle.isWithinLine) this.#markVariableMatches(this.#column.specialSlots.ofLines);
       this.#markSingleVariableTemplates();
     }
     return { templates: this.#matchingTemplates, rows: this.#matchingRows };
@@ -191,7 +195,7 @@ class MessageSearch {
       (condition.groups & bit) !== 0 &&
       (condition.searched & bit) === 0 &&
       (condition.groupClasses & CharClass.digit) === 0 &&
-      this.#column.repeatedOf[group]!.length === 0
+      this.#column.specialSlots.repeating[group]!.length === 0
     ) {
       condition.searched |= bit;
       const { text } = this.#column.readGroup(group);
@@ -248,11 +252,19 @@ class MessageSearch {
       const { token } = inVariable;
       const blocks = token.length > 0 ? this.#tools.tokens(group)?.findBlocks(token) : undefined;
       if (blocks?.length === 0) continue;
+      if (blocks === undefined && slots.length * fewSlotsDivisor >= all.length) {
+        const stored = this.#column.searchGroup(group, inVariable.needle);
+        if (stored !== undefined) {
+          this.#markRepeated(group, stored);
+          this.#markFound(group, stored, stored.found, 0, stored.firstTexts.at(-1)!);
+          continue;
+        }
+      }
       const variables = this.#column.readGroup(group);
       const texts = variables.text.offsets.length - 1;
       // In the filter, the values of attributes that slots repeat follow the texts.
       const mayRepeat = blocks === undefined || blocks.some((block) => (block + 1) * textsPerBlock > texts);
-      if (mayRepeat) this.#markRepeated(group);
+      if (mayRepeat) this.#markRepeated(group, variables);
       if (blocks !== undefined)
         for (const block of blocks) {
           const from = block * textsPerBlock;
@@ -274,13 +286,13 @@ class MessageSearch {
   }
 
   /** Searches the attributes that slots of a group repeat, and marks the rows of these slots that have the needle. */
-  #markRepeated(group: number): void {
+  #markRepeated(group: number, { keys, valuePlaces }: SlotReferences): void {
     const partly: { template: number; values: ReadableSlot; holding: Bitmap }[] = [];
-    for (const slot of this.#column.repeatedOf[group]!) {
+    for (const slot of this.#column.specialSlots.repeating[group]!) {
       const template = this.#column.findTemplateOfSlot(slot);
       if (this.#matchingTemplates[template] === 1) continue;
       if ((this.#needle.inVariable.classes & ~this.#column.classes[slot]!) !== 0) continue;
-      const values = this.#column.readSlot(slot);
+      const values = this.#column.readRepeated(keys[valuePlaces[this.#column.indexInGroup[slot]!]!] ?? "");
       const holding = this.#column.findHolding(values.text, this.#needle.inVariable.needle, this.#tools);
       if (holding === "all") this.#matchingTemplates[template] = 1;
       else if (holding !== "none") partly.push({ template, values, holding });
@@ -308,10 +320,16 @@ class MessageSearch {
   /** Searches the texts [from, to) of a group, and marks the rows that have one that contains the needle. */
   #markValues(group: number, variables: VariableGroup, from: number, to: number): void {
     const { needle } = this.#needle.inVariable;
-    const { text, firstTexts } = variables;
     const { kernels, scratch } = this.#tools;
     const found = scratch.uint8((to - from + 7) >> 3);
-    if (kernels.rowsHolding(cutTexts(text, from, to), needle, found) === 0) return;
+    if (kernels.rowsHolding(cutTexts(variables.text, from, to), needle, found) > 0)
+      this.#markFound(group, variables, found, from, to);
+  }
+
+  /** Marks the rows that have one of the texts [from, to) of a group whose bits are set; `found` begins with that of `from`. */
+  #markFound(group: number, variables: SlotReferences, found: Bitmap, from: number, to: number): void {
+    const { firstTexts } = variables;
+    const { kernels, scratch } = this.#tools;
     const values = scratch.uint32(hitsPerPass);
     const slots = this.#column.slotsOf[group]!;
     let slotIndex = findLastAtMost(firstTexts, from);
@@ -337,10 +355,10 @@ class MessageSearch {
   }
 
   /** Marks the rows whose value in a slot is the slot's `index`-th text. */
-  #markValue(slot: number, { codeStarts, codes }: VariableGroup, slotIndex: number, index: number): void {
+  #markValue(slot: number, { valuePlaces, codes }: SlotReferences, slotIndex: number, index: number): void {
     const template = this.#column.findTemplateOfSlot(slot);
     if (this.#matchingTemplates[template] === 1) return;
-    const at = codeStarts[slotIndex]!;
+    const at = valuePlaces[slotIndex]!;
     if (at === sharedText) {
       this.#matchingTemplates[template] = 1;
       return;

@@ -1,6 +1,7 @@
 /**
  * Text search. The search compares two bytes of the needle, chosen for being rare, with the text at their distance, for
- * 64 positions at once. Where both match, the whole needle is compared. With case folding the needle is in lower case,
+ * 64 positions at once. Where both match somewhere, a third byte is compared for all 64: of a number in a text of numbers
+ * two bytes match often. Where it matches as well, the whole needle is compared. With case folding the needle is in lower case,
  * and bit 5 of a text byte is set wherever the needle has a letter: that makes exactly A-Z equal to a-z.
  *
  * Reads may pass both ends of the text by at most 15 bytes.
@@ -15,6 +16,8 @@ let length: u32 = 0;
 let first: u32 = 0;
 /** Index in the needle of the byte that is probed next. */
 let second: u32 = 0;
+/** Index of the third byte; that of another one where the needle is shorter. */
+let third: u32 = 0;
 /** Whether A-Z in the text count as a-z. */
 let folded: bool = false;
 
@@ -31,12 +34,21 @@ let offsetsAt: usize = 0;
 let rowCount: u32 = 0;
 let row: u32 = 0;
 let bitmapAt: usize = 0;
+/** The bit of the first row. */
+let firstBit: u32 = 0;
 
-/** Sets the length, the two probe bytes' indexes and the folding of the needle that lies at `needleAt`. */
-export function setNeedle(needleLength: u32, firstProbe: u32, secondProbe: u32, fold: bool): void {
+/** Sets the length, the probe bytes' indexes and the folding of the needle that lies at `needleAt`. */
+export function setNeedle(
+  needleLength: u32,
+  firstProbe: u32,
+  secondProbe: u32,
+  thirdProbe: u32,
+  fold: bool,
+): void {
   length = needleLength;
   first = firstProbe;
   second = secondProbe;
+  third = thirdProbe;
   folded = fold;
 }
 
@@ -54,7 +66,23 @@ export function findRows(bytes: usize, offsets: usize, rows: u32, bitmap: usize)
   rowCount = rows;
   row = 0;
   bitmapAt = bitmap;
+  firstBit = 0;
   return find(bytes, load<u32>(offsets), load<u32>(offsets + ((<usize>rows) << 2)));
+}
+
+/** The same; the bit of the first row is `bit`. */
+export function findRowsFrom(bytes: usize, offsets: usize, rows: u32, bitmap: usize, bit: u32): void {
+  offsetsAt = offsets;
+  rowCount = rows;
+  row = 0;
+  bitmapAt = bitmap;
+  firstBit = bit;
+  find(bytes, load<u32>(offsets), load<u32>(offsets + ((<usize>rows) << 2)));
+}
+
+/** The length in bytes of the needle. */
+export function needleLength(): u32 {
+  return length;
 }
 
 function find(bytes: usize, from: u32, to: u32): u32 {
@@ -76,6 +104,9 @@ function search(fold: bool, begin: usize, last: usize): void {
   const foldA = v128.load8_splat(foldAt + first);
   const foldB = v128.load8_splat(foldAt + second);
   const shift = second - first;
+  const byteC = v128.load8_splat(needleAt + third);
+  const foldC = v128.load8_splat(foldAt + third);
+  const shiftC = third - first;
   settledTo = begin + first;
   const lastProbe = last + first;
   let at = (begin + first) & ~15;
@@ -83,11 +114,15 @@ function search(fold: bool, begin: usize, last: usize): void {
     fetchPage(at, lastProbe);
     const strip = min(pageEnd(at), lastProbe - 62);
     while (at < strip) {
-      const hit0 = probe(fold, at, shift, byteA, byteB, foldA, foldB);
-      const hit1 = probe(fold, at + 16, shift, byteA, byteB, foldA, foldB);
-      const hit2 = probe(fold, at + 32, shift, byteA, byteB, foldA, foldB);
-      const hit3 = probe(fold, at + 48, shift, byteA, byteB, foldA, foldB);
+      let hit0 = probe(fold, at, shift, byteA, byteB, foldA, foldB);
+      let hit1 = probe(fold, at + 16, shift, byteA, byteB, foldA, foldB);
+      let hit2 = probe(fold, at + 32, shift, byteA, byteB, foldA, foldB);
+      let hit3 = probe(fold, at + 48, shift, byteA, byteB, foldA, foldB);
       if (v128.any_true(v128.or(v128.or(hit0, hit1), v128.or(hit2, hit3)))) {
+        hit0 = v128.and(hit0, probeThird(fold, at + shiftC, byteC, foldC));
+        hit1 = v128.and(hit1, probeThird(fold, at + shiftC + 16, byteC, foldC));
+        hit2 = v128.and(hit2, probeThird(fold, at + shiftC + 32, byteC, foldC));
+        hit3 = v128.and(hit3, probeThird(fold, at + shiftC + 48, byteC, foldC));
         const low = <u32>i8x16.bitmask(hit0) | ((<u32>i8x16.bitmask(hit1)) << 16);
         const high = <u32>i8x16.bitmask(hit2) | ((<u32>i8x16.bitmask(hit3)) << 16);
         at = settle(at, <u64>low | ((<u64>high) << 32));
@@ -124,6 +159,13 @@ function probe(
     : v128.and(i8x16.eq(a, byteA), i8x16.eq(b, byteB));
 }
 
+/** Lanes where the third probe byte matches at `at`. */
+@inline
+function probeThird(fold: bool, at: usize, byte: v128, foldBits: v128): v128 {
+  const text = v128.load(at);
+  return i8x16.eq(fold ? v128.or(text, foldBits) : text, byte);
+}
+
 /**
  * Decides 64 positions; bit i of `places` means that both probe bytes match with the first one at `at` + i. Returns the
  * address where the search continues.
@@ -158,7 +200,7 @@ function settleRows(at: usize, places: u64): usize {
     // A hit that straddles two rows does not count.
     if (place + length > end) continue;
     count++;
-    if (bitmapAt != 0) setRowBit(bitmapAt, row);
+    if (bitmapAt != 0) setRowBit(bitmapAt, firstBit + row);
     settledTo = bytesAt + end + first;
     if (settledTo - at >= 64) return settledTo & ~15;
     places &= ~(<u64>0) << (settledTo - at);

@@ -1,19 +1,16 @@
 /** Both implementations of the decoding kernels against loops over rows, and variables against their messages. */
 import { describe, expect, test } from "vitest";
-import { AttributeBuilder, createChunkBuilder } from "../../../engine/chunk/chunk-builder.ts";
 import { ChunkColumns } from "../../../engine/chunk/chunk-columns.ts";
-import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
 import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
-import { openPart, serializePart, writePart } from "../../../engine/chunk/part.ts";
 import { Failure } from "../../../engine/failure.ts";
-import { readPayload, writePayload } from "../../../engine/files/column-payload.ts";
 import { SlotKind } from "../../../engine/kernels/decoding.ts";
 import { plainColumns } from "../../../engine/kernels/heap.ts";
 import { ColumnCache } from "../../../engine/scan/column-cache.ts";
 import { generateBatches } from "../../../fixtures/logs.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { expectSame, forEachCase, implementations, makeCodes, seed } from "./kernel-cases.ts";
+import { damageVariables, encodeMessageChunk, makeMessageChunk } from "./message-chunk.ts";
 
 /** The streams of whole numbers: first the lowest byte of each. */
 function splitNumbers(numbers: readonly bigint[], width: number): Uint8Array {
@@ -149,47 +146,6 @@ const heaps = [
   { name: "the JavaScript heap", openHeap: () => plainColumns },
 ];
 
-/** Messages as a sealed chunk, with an attribute that some of them repeat. */
-function encodeMessageChunk(messages: readonly string[], traceIds: readonly string[]): ChunkSource {
-  const builder = createChunkBuilder();
-  const attribute = new AttributeBuilder();
-  builder.attributes.set("trace_id", attribute);
-  for (const [row, message] of messages.entries()) {
-    builder.timeNs.push(row);
-    builder.arrival.push(row);
-    builder.message.pushBytes(Buffer.from(message));
-    builder.level.pushText(row, "info");
-    attribute.pushText(row, traceIds[row]!);
-    builder.rows++;
-  }
-  const written = serializePart(encodeChunks(builder, { sealed: true })[0]!);
-  const bytes = new Uint8Array(written.byteLength);
-  writePart(written, bytes, 0);
-  return openPart(bytes, 0);
-}
-
-/** A chunk whose messages have slots of every kind. */
-function makeChunk(random: Random): { messages: string[]; source: ChunkSource } {
-  const rows = 200 + random.below(3_000);
-  const ids = Array.from({ length: rows }, () => random.next().toString(16).padStart(8, "0").repeat(2));
-  const longText = () => `x9${"abc-".repeat(random.below(200))}`;
-  const messages = ids.map((id, row) => {
-    switch (random.below(5)) {
-      case 0:
-        return `trace ${id} took ${random.below(5_000)} ms on node-1, try ${random.below(3)} of r3`;
-      case 1:
-        return `10.0.${random.below(256)}.${10 + random.below(90)} GET /cart/${random.next().toString(16).padStart(8, "0")}`;
-      case 2:
-        return `stored ${longText()} at 2025-01-06T00:00:${String(row % 60).padStart(2, "0")}.${100 + random.below(900)}`;
-      case 3:
-        return `Ended:\n\tid: ${id}\n\tby: ${["a b", "c"][random.below(2)]}\n\ttook: ${row} ms `;
-      default:
-        return `offset ${random.next() * 2 ** 20 + random.below(2 ** 20)} of 0x${random.below(16).toString(16)}`;
-    }
-  });
-  return { messages, source: encodeMessageChunk(messages, ids) };
-}
-
 describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHeap }) => {
   const kinds = new Set<number>();
 
@@ -211,7 +167,7 @@ describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHea
 
   test("are the messages that were encoded", () => {
     for (let round = 0; round < 20; round++) {
-      const { messages, source } = makeChunk(new Random(seed, round));
+      const { messages, source } = makeMessageChunk(new Random(seed, round));
       expectSame(readMessages(source) as never, messages as never);
     }
     expect([...kinds].sort()).toEqual(Object.values(SlotKind));
@@ -226,7 +182,7 @@ describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHea
 
   test("where bytes are wrong or missing, end in a Failure or in other texts", () => {
     const random = new Random(seed, 99);
-    const { source } = makeChunk(random);
+    const { source } = makeMessageChunk(random);
     const outcomes = { failed: 0, read: 0 };
     for (let round = 0; round < 400; round++) {
       const damaged: ChunkSource = {
@@ -234,7 +190,7 @@ describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHea
         payload(column) {
           const stored = source.payload(column);
           const { role } = source.header.columns.get(column)!;
-          return role === "variables" && random.below(2) === 0 ? damage(stored, random) : stored;
+          return role === "variables" && random.below(2) === 0 ? damageVariables(stored, random) : stored;
         },
       };
       try {
@@ -249,15 +205,3 @@ describe.each(heaps)(`variables decoded on $name (SVC_SEED=${seed})`, ({ openHea
     expect(outcomes.read).toBeGreaterThan(20);
   });
 });
-
-/** Changes some bytes of a group's streams, or cuts one of them short. */
-function damage(stored: Uint8Array, random: Random): Uint8Array {
-  const payload = readPayload(stored.slice());
-  // The sizes and the keys are read by TypeScript alone.
-  const at = 1 + random.below(4);
-  const stream = payload.buffers[at]!;
-  if (random.below(3) === 0)
-    payload.buffers[at] = stream.subarray(0, (random.below(stream.length + 1) >> 2) << 2);
-  else for (let i = 0; i < 3; i++) stream[random.below(stream.length + 1)] = random.below(256);
-  return writePayload(payload);
-}

@@ -6,7 +6,7 @@ import {
   matchTemplate,
   type PatternAutomaton,
 } from "../../../engine/regexp/pattern-automaton.ts";
-import { classesOf } from "../../../engine/template/slot-encoding.ts";
+import { classesOf } from "../../../engine/template/variables/slot-encoding.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { mutateText, oneOf, randomPattern, toBytes } from "./regexp-cases.ts";
 

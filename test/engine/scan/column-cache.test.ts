@@ -1,5 +1,6 @@
 /** The column cache: which columns it evicts, and when it says that it has no room. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ColumnMemory } from "../../../engine/kernels/heap.ts";
 import { ColumnCache } from "../../../engine/scan/column-cache.ts";
 
 const mebibyte = 2 ** 20;
@@ -85,4 +86,73 @@ test("a column that nobody will ask for is evicted when the last lease on it end
   expect([evicted, held.byteLength > 0]).toEqual([[], true]);
   second.end();
   expect([evicted, held.byteLength]).toEqual([["held"], 0]);
+});
+
+/** Columns of a mebibyte each that are read by their numbers, and loaded where they are not cached. */
+class Columns {
+  readonly #cache: ColumnCache;
+  readonly #cached = new Map<number, ColumnMemory>();
+  readonly #usedMs = new Map<number, number>();
+
+  constructor(cache: ColumnCache) {
+    this.#cache = cache;
+  }
+
+  /** Reads columns one after the other; returns how many had to be loaded. */
+  read(numbers: readonly number[]): number {
+    let loaded = 0;
+    for (const n of numbers) {
+      vi.advanceTimersByTime(10);
+      const lease = this.#cache.lease();
+      const known = this.#cached.get(n);
+      if (known !== undefined) lease.pin(known);
+      else {
+        loaded++;
+        const onEvict = (usedMs: number) => {
+          this.#cached.delete(n);
+          this.#usedMs.set(n, usedMs);
+        };
+        const held = lease.allocateColumn(onEvict, this.#usedMs.get(n));
+        held.uint8(mebibyte - 4_096);
+        held.withScratch((scratch) => scratch.uint8(mebibyte / 2));
+        this.#cached.set(n, held);
+      }
+      lease.end();
+    }
+    return loaded;
+  }
+}
+
+function numbersOf(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+test("of columns that do not fit together and are read again and again, most of what fits stays", () => {
+  const columns = new Columns(new ColumnCache({ bytesMax: 16 * mebibyte, keepsRecent: false }));
+  const all = numbersOf(0, 30);
+  expect(columns.read(all)).toBe(30);
+  const loads = Array.from({ length: 12 }, () => columns.read(all));
+  // 15 fit; one of them and half a mebibyte are for those that pass.
+  for (const loaded of loads) expect(loaded).toBeGreaterThanOrEqual(15);
+  for (const loaded of loads.slice(2)) expect(loaded).toBeLessThanOrEqual(18);
+});
+
+test("columns that are read between others which pass stay, and what is read anew takes the place of the oldest", () => {
+  const columns = new Columns(new ColumnCache({ bytesMax: 16 * mebibyte, keepsRecent: false }));
+  const hot = [100, 101, 102];
+  const mixed = numbersOf(0, 30).flatMap((n) => [...hot, n]);
+  columns.read(mixed);
+  for (let round = 0; round < 5; round++) columns.read(mixed);
+  expect(columns.read(hot)).toBe(0);
+  const others = numbersOf(200, 212);
+  expect(columns.read(others)).toBe(12);
+  expect(columns.read(others)).toBe(0);
+  // What comes back and is read twice stays, and at once where the others have not been used for a minute.
+  const back = numbersOf(0, 12);
+  expect(columns.read(back)).toBe(12);
+  expect(columns.read(back)).toBeGreaterThan(0);
+  expect(columns.read(back)).toBe(0);
+  vi.advanceTimersByTime(61_000);
+  expect(columns.read(others)).toBe(12);
+  expect(columns.read(others)).toBe(0);
 });

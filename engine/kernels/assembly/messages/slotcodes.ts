@@ -1,4 +1,4 @@
-/** Encodings of the values of one slot, as template/slot-encoding.ts defines them. */
+/** Encodings of the values of one slot, as template/variables/slot-encoding.ts defines them. */
 import { reserveBlock } from "../batch/blocks.ts";
 import { fastHash } from "../batch/texttable.ts";
 import { sameBytes } from "../bytes.ts";

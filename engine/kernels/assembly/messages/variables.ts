@@ -1,4 +1,4 @@
-/** The variables of a chunk's messages as columns, as template/variable-columns.ts defines them. */
+/** The variables of a chunk's messages as columns, as template/variables/variable-columns.ts defines them. */
 import { reserveBlock, reserveZeros } from "../batch/blocks.ts";
 import { sameBytes } from "../bytes.ts";
 import {

@@ -1,11 +1,11 @@
 /** The variables of a chunk's messages, encoded in WebAssembly as `VariableWriter` encodes them. */
 
-import { align8, type Payload } from "../files/column-payload.ts";
-import type { BlockMemory } from "../kernels/block-memory.ts";
-import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import { align8, type Payload } from "../../files/column-payload.ts";
+import type { BlockMemory } from "../../kernels/block-memory.ts";
+import { NgramFilterBuilder, NgramLength } from "../ngram-filter.ts";
+import type { TokenizedInMemory } from "../tokenizer.ts";
+import type { TokenizedPlaces } from "../tokenizer-kernel.ts";
 import type { RepeatableAttribute } from "./repeatable-attribute.ts";
-import type { TokenizedInMemory } from "./tokenizer.ts";
-import type { TokenizedPlaces } from "./tokenizer-kernel.ts";
 import { type EncodedVariables, ngramLengths, variableGroups } from "./variable-columns.ts";
 
 /** What assembly/messages/variables.ts exports; all parameters but numbers of things are addresses. */

@@ -2,8 +2,8 @@
  * Encodings of the values of one slot. A slot is the place of a variable in a template; it has a value in each of the
  * template's rows. The encoding is chosen by what the values are.
  */
-import { splitIntegers } from "../kernels/byte-stream-split.ts";
-import { SlotKind } from "../kernels/decoding.ts";
+import { splitIntegers } from "../../kernels/byte-stream-split.ts";
+import { SlotKind } from "../../kernels/decoding.ts";
 import type { ByteSink, SlotSinks } from "./slot-sink.ts";
 
 /**

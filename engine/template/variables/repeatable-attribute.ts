@@ -1,5 +1,5 @@
 /** Attributes whose values the variables of messages repeat. */
-import type { TextVector } from "../vector/text.ts";
+import type { TextVector } from "../../vector/text.ts";
 import type { SlotValues } from "./slot-encoding.ts";
 
 /**

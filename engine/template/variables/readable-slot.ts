@@ -1,7 +1,7 @@
 /** Slots as queries read them: their texts, and which of these each row has. */
-import { makeTruncatedFailure } from "../kernels/decoding.ts";
-import type { Codes } from "../vector/codes.ts";
-import type { TextVector } from "../vector/text.ts";
+import { makeTruncatedFailure } from "../../kernels/decoding.ts";
+import type { Codes } from "../../vector/codes.ts";
+import type { TextVector } from "../../vector/text.ts";
 
 /** The texts of an attribute's column: row r has text codes[r], the only text, or text r, where there are no codes. */
 export interface RepeatedTexts {

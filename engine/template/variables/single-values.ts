@@ -2,10 +2,10 @@
  * Single values of a group of variables, read from the streams in which they are stored. A list of a hundred rows needs some
  * hundred values of a group. To decode the group would be to make texts of all its values, often hundreds of thousands.
  */
-import { type Payload, uint32Of } from "../files/column-payload.ts";
-import { integerWidthMax } from "../kernels/byte-stream-split.ts";
-import { longLength, makeTruncatedFailure, SlotKind, type SlotStreams } from "../kernels/decoding.ts";
-import { countDigits, hexDigits, writeDigits, writeShaped } from "../kernels/plain-decoding.ts";
+import { type Payload, uint32Of } from "../../files/column-payload.ts";
+import { integerWidthMax } from "../../kernels/byte-stream-split.ts";
+import { longLength, makeTruncatedFailure, SlotKind, type SlotStreams } from "../../kernels/decoding.ts";
+import { countDigits, hexDigits, writeDigits, writeShaped } from "../../kernels/plain-decoding.ts";
 import { type GroupSlots, openVariables, type ReadAttribute } from "./variable-columns.ts";
 
 /** Where the values of each slot begin. */

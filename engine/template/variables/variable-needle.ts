@@ -1,8 +1,8 @@
 /** A text that is searched within variables: which slots and groups can have a variable that contains it. */
-import { makeNeedle, type Needle } from "../kernels/needle.ts";
-import { findNgrams, mayContainNgrams } from "./ngram-filter.ts";
+import { makeNeedle, type Needle } from "../../kernels/needle.ts";
+import { findNgrams, mayContainNgrams } from "../ngram-filter.ts";
+import { findLongTokens, type LongToken, type TokenSearch } from "../token-filter.ts";
 import { CharClass, classesOf } from "./slot-encoding.ts";
-import { findLongTokens, type LongToken, type TokenSearch } from "./token-filter.ts";
 import { groupClasses, ngramLengths } from "./variable-columns.ts";
 
 /** Filters of a chunk's variable groups: each rules out texts that no variable of the group contains. */

@@ -3,12 +3,13 @@
  * so a search reads only the groups that can contain its needle. The values of a group are stored as one text vector.
  */
 
-import { align8, bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
-import type { Kernels } from "../kernels/contract.ts";
-import { makeTruncatedFailure, SlotKind, type TextTarget } from "../kernels/decoding.ts";
-import type { Heap } from "../kernels/heap.ts";
-import type { TextVector } from "../vector/text.ts";
-import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
+import { align8, bytesOf, type Payload, uint32Of } from "../../files/column-payload.ts";
+import type { Kernels } from "../../kernels/contract.ts";
+import { makeTruncatedFailure, SlotKind, type TextTarget } from "../../kernels/decoding.ts";
+import type { Heap } from "../../kernels/heap.ts";
+import type { TextVector } from "../../vector/text.ts";
+import { NgramFilterBuilder, NgramLength } from "../ngram-filter.ts";
+import { TokenFilter, TokenFilterBuilder } from "../token-filter.ts";
 import {
   findRepeatedAttribute,
   type RepeatableAttribute,
@@ -16,7 +17,6 @@ import {
 } from "./repeatable-attribute.ts";
 import { CharClass, classesOf, encodeSlot, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
-import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 
 /** Part of the format: the names are stored in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
@@ -276,10 +276,10 @@ export interface VariableGroup {
   /** The index of the first text of each of the group's slots, then the number of all texts. */
   firstTexts: Uint32Array;
   /**
-   * For each slot the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a `repeated` slot, which
-   * has no texts, the index of the attribute in `keys`.
+   * For each slot where its values are: the index in `codes` where its codes begin, or `textPerRow`, or `sharedText`; of a
+   * `repeated` slot, which has no texts, the index of the attribute in `keys`.
    */
-  codeStarts: Uint32Array;
+  valuePlaces: Uint32Array;
   codes: Uint8Array;
 }
 
@@ -334,7 +334,7 @@ export function decodeVariables(
     keys,
     text: { offsets: heap.uint32(texts! + 1), bytes: heap.uint8(textBytes!) },
     firstTexts: heap.uint32(payload.rows + 1),
-    codeStarts: heap.uint32(payload.rows),
+    valuePlaces: heap.uint32(payload.rows),
     codes: heap.uint8(codesLength!),
   };
   heap.withScratch((scratch) => {

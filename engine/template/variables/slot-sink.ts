@@ -1,5 +1,5 @@
 /** Growing byte streams that slots are written to. */
-import { longLength } from "../kernels/decoding.ts";
+import { longLength } from "../../kernels/decoding.ts";
 
 /** The streams of a group of variables: data of every kind of slot, and texts as lengths and bytes. */
 export interface SlotSinks {

@@ -1,0 +1,146 @@
+/** Loads the variables of a chunk's messages, under the lease of one view. */
+import { type Column, columnBytes } from "../column/column.ts";
+import { decodeGroup, openSingleValues, openStoredGroup } from "../column/encoding.ts";
+import { toRepeatedTexts } from "../column/repeated-texts.ts";
+import { Failure } from "../failure.ts";
+import { freePayload } from "../files/zstd.ts";
+import type { Needle } from "../kernels/needle.ts";
+import {
+  type MessageColumn,
+  type MessageLoader,
+  orderByTemplate,
+  type TemplateOrder,
+} from "../template/message-column.ts";
+import type { RepeatedTexts } from "../template/variables/readable-slot.ts";
+import type { SingleValues } from "../template/variables/single-values.ts";
+import { type FoundVariables, type ReadSlotTexts, toTexts } from "../template/variables/stored-group.ts";
+import {
+  type ReadAttribute,
+  type VariableGroup,
+  variableGroups,
+} from "../template/variables/variable-columns.ts";
+import type { TextVector } from "../vector/text.ts";
+import type { ChunkOutline } from "./chunk-header.ts";
+import type { ColumnReader } from "./column-reader.ts";
+
+/** The columns of a chunk's attributes, which variables repeat. */
+interface AttributeColumns {
+  column(field: { kind: "attribute"; key: string }): Column;
+  /** Texts that are computed from a column by `make`, and cached by their name. */
+  texts(name: string, make: () => TextVector): TextVector;
+}
+
+/** The column of a group of variables, by its index in the header; -1 where there is none. */
+export function findVariables({ columns }: ChunkOutline, group: number): number {
+  return columns.find("variables", variableGroups[group]!);
+}
+
+/** So many searches of a group read it as it is stored. */
+const storedSearchesMax = 16;
+/** A decoded group rarely takes more memory than so many times its payload. */
+const decodedShareMax = 2;
+
+export class VariableLoader implements MessageLoader {
+  readonly #reader: ColumnReader;
+  readonly #attributes: AttributeColumns;
+  /** Groups that are read value by value, with the payloads that they are read from. */
+  readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
+
+  constructor(reader: ColumnReader, attributes: AttributeColumns) {
+    this.#reader = reader;
+    this.#attributes = attributes;
+  }
+
+  group(messages: MessageColumn, group: number): VariableGroup {
+    const { groups, storedGroups } = this.#reader.chunk;
+    const decoded = this.#reader.getOrMake(groups, group, (held) =>
+      this.#reader.decode(this.#find(group), held, (payload) =>
+        decodeGroup(payload, messages, group, held, this.#readAttribute),
+      ),
+    );
+    const stored = storedGroups.get(group);
+    if (stored !== undefined) this.#reader.heap.release(stored.held);
+    return decoded;
+  }
+
+  /** The first view that asks gets single values; a chunk that is asked again is decoded, and cached. */
+  singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
+    const known = this.#single.get(group);
+    if (known !== undefined) return known.values;
+    const { groups, readSingly } = this.#reader.chunk;
+    if (!this.#copies || groups.has(group) || readSingly.has(group)) return undefined;
+    readSingly.add(group);
+    const payload = this.#reader.read(this.#find(group));
+    const values = openSingleValues(payload, messages, group, this.#readAttribute);
+    this.#single.set(group, { values, payload });
+    return values;
+  }
+
+  /**
+   * A group is searched as it is stored. One that is searched again and again is decoded while memory is free: a search then
+   * takes two thirds of the time, but decoding takes that of ten searches, and the group a third more memory.
+   */
+  search(messages: MessageColumn, group: number, needle: Needle): FoundVariables | undefined {
+    const { heap, chunk } = this.#reader;
+    const { groups, storedGroups, searches } = chunk;
+    if (!this.#copies || groups.has(group)) return undefined;
+    const index = this.#find(group);
+    const earlier = searches.get(group) ?? 0;
+    searches.set(group, earlier + 1);
+    if (earlier >= storedSearchesMax && this.#hasRoomFor(index)) return undefined;
+    const { stored, memory } = this.#reader.getOrMake(storedGroups, group, (held) =>
+      this.#reader.decode(index, held, (payload) => ({
+        stored: openStoredGroup(payload, messages, group, held),
+        memory: held,
+      })),
+    );
+    const readTexts: ReadSlotTexts = (key, slot) =>
+      toTexts(messages.rowsOfSlot(group, slot), this.#readAttribute(key), memory);
+    return stored.find(needle, readTexts, heap);
+  }
+
+  repeated(key: string): RepeatedTexts {
+    return toRepeatedTexts(this.#attributes.column({ kind: "attribute", key }), (make) =>
+      this.#attributes.texts(`repeated ${key}`, make),
+    );
+  }
+
+  order(messages: MessageColumn): TemplateOrder {
+    return this.#reader.getOrMake(this.#reader.chunk.orders, "message", (held) =>
+      orderByTemplate(messages, held),
+    );
+  }
+
+  hasOrder(): boolean {
+    return this.#reader.chunk.orders.size > 0;
+  }
+
+  /** Frees what single values were read from. */
+  close(): void {
+    for (const { payload } of this.#single.values()) freePayload(payload);
+    this.#single.clear();
+  }
+
+  /** Whether there is free memory for a group that is decoded. */
+  #hasRoomFor(index: number): boolean {
+    const { payloadBytes } = this.#reader.chunk.source.header.columns.get(index)!;
+    return this.#reader.heap.hasFree(payloadBytes * decodedShareMax);
+  }
+
+  /** Whether what is decoded lies elsewhere than the payload. */
+  get #copies(): boolean {
+    return this.#reader.heap.scratch.copies;
+  }
+
+  readonly #readAttribute: ReadAttribute = (key) => {
+    const column = this.#attributes.column({ kind: "attribute", key });
+    return (row) => columnBytes(column, row);
+  };
+
+  /** Throws Failure "damage" where the chunk lacks the group. */
+  #find(group: number): number {
+    const index = findVariables(this.#reader.chunk.source.header, group);
+    if (index < 0) throw new Failure("damage", "message: variables are missing");
+    return index;
+  }
+}

@@ -1,0 +1,155 @@
+/** Searches of stored variables, in both implementations, against a loop over the decoded texts. */
+import { describe, expect, test } from "vitest";
+import { ChunkColumns } from "../../../engine/chunk/chunk-columns.ts";
+import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
+import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { openStoredGroup } from "../../../engine/column/encoding.ts";
+import { Failure } from "../../../engine/failure.ts";
+import { SlotKind } from "../../../engine/kernels/decoding.ts";
+import { plainColumns, plainHeap } from "../../../engine/kernels/heap.ts";
+import { makeNeedle, type Needle } from "../../../engine/kernels/needle.ts";
+import { plainKernels } from "../../../engine/kernels/plain.ts";
+import { ColumnCache } from "../../../engine/scan/column-cache.ts";
+import type { MessageColumn } from "../../../engine/template/message-column.ts";
+import { type FoundVariables, toTexts } from "../../../engine/template/variables/stored-group.ts";
+import { type VariableGroup, variableGroups } from "../../../engine/template/variables/variable-columns.ts";
+import { Random } from "../../../fixtures/random.ts";
+import { bitAt, expectSame, seed } from "./kernel-cases.ts";
+import { damageVariables, makeMessageChunk } from "./message-chunk.ts";
+
+const cache = new ColumnCache({ bytesMax: 256 * 1024 * 1024, keepsRecent: false });
+
+type Search = (
+  messages: MessageColumn,
+  source: ChunkSource,
+  group: number,
+  needle: Needle,
+) => FoundVariables | undefined;
+
+const implementations: { name: string; openHeap: () => typeof plainColumns; search: Search }[] = [
+  {
+    name: "WebAssembly",
+    openHeap: () => cache.lease(),
+    search: (messages, _, group, needle) => messages.searchGroup(group, needle),
+  },
+  {
+    name: "plain",
+    openHeap: () => plainColumns,
+    search(messages, source, group, needle) {
+      const index = source.header.columns.find("variables", variableGroups[group]!);
+      const stored = openStoredGroup(source.payload(index), messages, group, plainHeap);
+      const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
+      const readAttribute = (key: string) => {
+        const column = view.column({ kind: "attribute", key });
+        // Damaged slots name attributes that there are not.
+        if (column.kind !== "hex") return () => Buffer.alloc(0);
+        const { bytes, width } = column;
+        return (row: number) =>
+          Buffer.from(Buffer.from(bytes.subarray(row * width, (row + 1) * width)).toString("hex"));
+      };
+      const memory = { kernels: plainKernels, scratch: plainHeap };
+      const readTexts = (key: string, slot: number) =>
+        toTexts(messages.rowsOfSlot(group, slot), readAttribute(key), plainHeap);
+      return stored.find(needle, readTexts, memory);
+    },
+  },
+];
+
+function openMessages(source: ChunkSource, heap: typeof plainColumns): MessageColumn {
+  const column = new ChunkView(new ChunkColumns(source, 0), heap).column({ kind: "message" });
+  if (column.kind !== "message") throw new Error("the messages were not stored as templates");
+  return column.messages;
+}
+
+function textsOf({ text }: VariableGroup): string[] {
+  const texts = Array.from({ length: text.offsets.length - 1 }, (_, i) =>
+    Buffer.from(text.bytes.subarray(text.offsets[i], text.offsets[i + 1])).toString("latin1"),
+  );
+  return texts;
+}
+
+/** A part of a text, or something that is like one and rarely occurs. */
+function drawNeedle(texts: readonly string[], random: Random): string {
+  const text = random.pick(texts);
+  if (text === "" || random.below(8) === 0) return String(random.below(100_000));
+  const from = random.below(text.length);
+  const part = text.slice(from, from + 1 + random.below(text.length - from));
+  return random.below(4) === 0 ? part.slice(0, -1) + String(random.below(10)) : part;
+}
+
+describe.each(implementations)(`$name (SVC_SEED=${seed})`, ({ openHeap, search }) => {
+  test("finds the texts that hold a needle, and how slots refer to them", () => {
+    const seen = { kinds: new Set<number>(), hits: 0, searches: 0 };
+    for (let round = 0; round < 12; round++) {
+      const random = new Random(seed, round);
+      const { source } = makeMessageChunk(random);
+      const decoded = openMessages(source, plainColumns);
+      for (const [group, slots] of decoded.slotsOf.entries()) {
+        if (slots.length === 0) continue;
+        const variables = decoded.readGroup(group);
+        const texts = textsOf(variables);
+        if (texts.length === 0) continue;
+        const { kinds, rowCounts } = decoded.slotsOfGroup(group);
+        for (const kind of kinds) seen.kinds.add(kind);
+        for (let i = 0; i < 40; i++) {
+          const ignoreCase = random.below(3) === 0;
+          const drawn = drawNeedle(texts, random);
+          const text = ignoreCase ? drawn.toLowerCase() : drawn;
+          if (text === "") continue;
+          const heap = openHeap();
+          const needle = makeNeedle(Buffer.from(text, "latin1"), ignoreCase);
+          const found = search(openMessages(source, heap), source, group, needle)!;
+          for (const [j, value] of texts.entries()) {
+            const holds = (ignoreCase ? value.toLowerCase() : value).includes(text);
+            if (bitAt(found.found, j) !== holds) throw new Error(`${text} in ${value}: ${!holds}`);
+            if (holds) seen.hits++;
+          }
+          expectSame(found.firstTexts, variables.firstTexts);
+          for (const [slot, at] of variables.valuePlaces.entries()) {
+            const place = found.valuePlaces[slot]!;
+            if (kinds[slot] !== SlotKind.dictionary) expect(place).toBe(at);
+            else {
+              const codes = (list: Uint8Array, from: number) => list.subarray(from, from + rowCounts[slot]!);
+              expectSame(codes(found.codes, place), codes(variables.codes, at));
+            }
+          }
+          seen.searches++;
+          heap.end();
+        }
+      }
+    }
+    expect([...seen.kinds].sort()).toEqual(Object.values(SlotKind));
+    expect(seen.hits).toBeGreaterThan(seen.searches);
+  });
+
+  test("where bytes are wrong or missing, ends in a Failure or finds other texts", () => {
+    const random = new Random(seed, 99);
+    const { source } = makeMessageChunk(random);
+    const outcomes = { failed: 0, searched: 0 };
+    for (let round = 0; round < 400; round++) {
+      const damaged: ChunkSource = {
+        ...source,
+        payload(column) {
+          const stored = source.payload(column);
+          return source.header.columns.get(column)!.role === "variables"
+            ? damageVariables(stored, random)
+            : stored;
+        },
+      };
+      const heap = openHeap();
+      try {
+        const messages = openMessages(damaged, heap);
+        for (const [group, slots] of messages.slotsOf.entries())
+          if (slots.length > 0) search(messages, damaged, group, makeNeedle(Buffer.from("12"), false));
+        outcomes.searched++;
+      } catch (error) {
+        if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+        outcomes.failed++;
+      } finally {
+        heap.end();
+      }
+    }
+    expect(outcomes.failed).toBeGreaterThan(20);
+    expect(outcomes.searched).toBeGreaterThan(20);
+  });
+});
