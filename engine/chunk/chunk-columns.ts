@@ -19,17 +19,19 @@ const largeBytesMin = 64 * 1024;
 
 /** Cached values by their keys. */
 export class CachedValues<K, T> extends Map<K, CachedValue<T>> {
-  /** When large values that were evicted had been used last, by `performance.now`. */
-  readonly #evictedUsedMs = new Map<K, number>();
+  /** When large values that were evicted had been used last, by `performance.now`. Undefined until there is one. */
+  #evictedUsedMs: Map<K, number> | undefined;
 
   /** Undefined where the value was never evicted, or is small. */
   evictedUsedMs(key: K): number | undefined {
-    return this.#evictedUsedMs.get(key);
+    return this.#evictedUsedMs?.get(key);
   }
 
   evict(key: K, { byteLength }: ColumnMemory, usedMs: number): void {
     this.delete(key);
-    if (byteLength >= largeBytesMin) this.#evictedUsedMs.set(key, usedMs);
+    if (byteLength < largeBytesMin) return;
+    this.#evictedUsedMs ??= new Map();
+    this.#evictedUsedMs.set(key, usedMs);
   }
 }
 
@@ -41,7 +43,7 @@ export class ChunkColumns {
   readonly groups = new CachedValues<number, VariableGroup>();
   /** The groups of variables as they are stored; texts that these make later belong to the same memory. */
   readonly storedGroups = new CachedValues<number, { stored: StoredGroup; memory: Heap }>();
-  /** How often each group of variables was searched as a whole. */
+  /** How many views searched each group of variables. */
   readonly searches = new Map<number, number>();
   /** Groups of variables of which single values were read: the next time they are decoded as a whole. */
   readonly readSingly = new Set<number>();

@@ -35,16 +35,16 @@ export function findVariables({ columns }: ChunkOutline, group: number): number 
   return columns.find("variables", variableGroups[group]!);
 }
 
-/** So many searches of a group read it as it is stored. */
+/** After searches by so many views a group is decoded. */
 const storedSearchesMax = 16;
-/** A decoded group rarely takes more memory than so many times its payload. */
-const decodedShareMax = 2;
 
 export class VariableLoader implements MessageLoader {
   readonly #reader: ColumnReader;
   readonly #attributes: AttributeColumns;
   /** Groups that are read value by value, with the payloads that they are read from. */
   readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
+  /** Groups that this view searched. */
+  readonly #searched = new Set<number>();
 
   constructor(reader: ColumnReader, attributes: AttributeColumns) {
     this.#reader = reader;
@@ -77,23 +77,22 @@ export class VariableLoader implements MessageLoader {
   }
 
   /**
-   * A group is searched as it is stored. One that is searched again and again is decoded while memory is free: a search then
-   * takes two thirds of the time, but decoding takes that of ten searches, and the group a third more memory.
+   * A group is searched as it is stored. Where queries search it again and again, it is decoded while memory is free: a search
+   * then takes two thirds of the time, but decoding takes that of ten searches, and the group half as much memory again.
    */
   search(messages: MessageColumn, group: number, needle: Needle): FoundVariables | undefined {
     const { heap, chunk } = this.#reader;
-    const { groups, storedGroups, searches } = chunk;
+    const { groups, storedGroups } = chunk;
     if (!this.#copies || groups.has(group)) return undefined;
     const index = this.#find(group);
-    const earlier = searches.get(group) ?? 0;
-    searches.set(group, earlier + 1);
-    if (earlier >= storedSearchesMax && this.#hasRoomFor(index)) return undefined;
     const { stored, memory } = this.#reader.getOrMake(storedGroups, group, (held) =>
       this.#reader.decode(index, held, (payload) => ({
         stored: openStoredGroup(payload, messages, group, held),
         memory: held,
       })),
     );
+    if (this.#countEarlierSearches(group) >= storedSearchesMax && heap.hasFree(stored.decodedBytes))
+      return undefined;
     const readTexts: ReadSlotTexts = (key, slot) =>
       toTexts(messages.rowsOfSlot(group, slot), this.#readAttribute(key), memory);
     return stored.find(needle, readTexts, heap);
@@ -121,10 +120,12 @@ export class VariableLoader implements MessageLoader {
     this.#single.clear();
   }
 
-  /** Whether there is free memory for a group that is decoded. */
-  #hasRoomFor(index: number): boolean {
-    const { payloadBytes } = this.#reader.chunk.source.header.columns.get(index)!;
-    return this.#reader.heap.hasFree(payloadBytes * decodedShareMax);
+  /** How many views before this one searched a group. Counts this one, too, once. */
+  #countEarlierSearches(group: number): number {
+    const { searches } = this.#reader.chunk;
+    if (!this.#searched.has(group)) searches.set(group, (searches.get(group) ?? 0) + 1);
+    this.#searched.add(group);
+    return searches.get(group)! - 1;
   }
 
   /** Whether what is decoded lies elsewhere than the payload. */

@@ -2,10 +2,10 @@
  * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, within a budget. A piece
  * of work takes a lease: columns that it has touched stay until the lease ends, also while other work runs.
  *
- * The least recently used columns are evicted first. So that columns which do not fit together do not evict each other
- * before they are read again, a column that comes back may be passing: it takes the place of another passing column. It is
- * where all columns in the cache were used after it had been used last, and within a minute. It stays when it is used
- * again before it is evicted.
+ * The least recently used columns are evicted first. Columns that do not fit together, and are read again and again, would
+ * evict each other before they are read again. So a column that was evicted and comes back is passing where every other one was
+ * used since, the oldest within a minute: passing columns are evicted before all others. A column that is used again some time
+ * later is no longer passing.
  */
 import { Failure } from "../failure.ts";
 import { Arena, type ArenaBlock } from "../kernels/arena.ts";
@@ -20,20 +20,18 @@ class CacheEntry implements ColumnMemory {
   readonly #blocks: ArenaBlock[] = [];
   /** Called before the memory is evicted, with the time of its last use. */
   readonly onEvict: (usedMs: number) => unknown;
-  /** Whether its column is passing, or that which the scratch memory is for. */
-  readonly isPassing: boolean;
   byteLength = 0;
   /** Leases that have touched it; it can be evicted at 0. */
   pins = 0;
   /** Whether `release` was called: the memory is evicted as soon as no lease holds it. */
   isReleased = false;
-  /** When it was last touched, by `performance.now`. */
+  /** When it was first and last touched, by `performance.now`. */
+  loadedMs = 0;
   usedMs = 0;
 
-  constructor(cache: ColumnCache, onEvict: (usedMs: number) => unknown, isPassing = false) {
+  constructor(cache: ColumnCache, onEvict: (usedMs: number) => unknown) {
     this.#cache = cache;
     this.onEvict = onEvict;
-    this.isPassing = isPassing;
   }
 
   uint8(length: number): Uint8Array {
@@ -67,7 +65,7 @@ class CacheEntry implements ColumnMemory {
   }
 
   withScratch<T>(use: (scratch: Heap) => T): T {
-    const scratch = new CacheEntry(this.#cache, () => undefined, this.isPassing);
+    const scratch = new CacheEntry(this.#cache, () => undefined);
     try {
       return use(scratch);
     } finally {
@@ -92,7 +90,7 @@ class CacheEntry implements ColumnMemory {
   }
 
   #allocate(byteLength: number): ArenaBlock {
-    const block = this.#cache.allocate(byteLength, this);
+    const block = this.#cache.allocate(byteLength);
     this.#blocks.push(block);
     this.byteLength += block.allocatedBytes;
     return block;
@@ -161,6 +159,8 @@ const preparedShareMax = 1 / 8;
 const pageBytes = 4_096;
 /** A column that was used this recently is expected to be used again. */
 const recentUseMs = 60_000;
+/** A use so long after a column was loaded is not of the same scan, nor of one that runs beside it. */
+const laterUseMs = 1_000;
 /** After `hasRoom` found no room, it answers false for so long without looking again. */
 const fullBackoffMs = 1_000;
 
@@ -226,17 +226,17 @@ export class ColumnCache {
 
   /** `evictedUsedMs`: when the column had been used last before it was evicted. */
   hold(onEvict: (usedMs: number) => unknown, evictedUsedMs?: number): CacheEntry {
-    const isPassing = evictedUsedMs !== undefined && this.#isPassing(evictedUsedMs);
-    const entry = new CacheEntry(this, onEvict, isPassing);
-    if (isPassing) this.#passing.add(entry);
+    const entry = new CacheEntry(this, onEvict);
+    if (evictedUsedMs !== undefined && this.#isPassing(evictedUsedMs)) this.#passing.add(entry);
     this.#entries.add(entry);
+    entry.loadedMs = performance.now();
     return entry;
   }
 
   markUsed(entry: CacheEntry): void {
     if (!this.#entries.delete(entry)) return;
-    if (entry.usedMs > 0) this.#passing.delete(entry);
     entry.usedMs = performance.now();
+    if (entry.usedMs - entry.loadedMs >= laterUseMs) this.#passing.delete(entry);
     this.#entries.add(entry);
   }
 
@@ -283,14 +283,14 @@ export class ColumnCache {
   }
 
   /**
-   * Allocates a block for an entry, and evicts columns for it where it must. Throws Failure "limit" where the columns that
-   * leases hold leave no room for it.
+   * Allocates a block, and evicts columns for it where it must. Throws Failure "limit" where the columns that leases
+   * hold leave no room for it.
    */
-  allocate(byteLength: number, entry: CacheEntry): ArenaBlock {
+  allocate(byteLength: number): ArenaBlock {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;
-      const evicted = this.#findEvictable(entry);
+      const evicted = firstWithoutLease(this.#passing) ?? firstWithoutLease(this.#entries);
       if (evicted === undefined) {
         const problem = `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`;
         throw new Failure("limit", problem);
@@ -318,14 +318,9 @@ export class ColumnCache {
     if (oldest === undefined || performance.now() - oldest.usedMs >= recentUseMs) return false;
     return evictedUsedMs < oldest.usedMs;
   }
-
-  /** The column that is to make room for an entry: one that no lease holds. */
-  #findEvictable(entry: CacheEntry): CacheEntry | undefined {
-    const passing = entry.isPassing ? firstWithoutLease(this.#passing) : undefined;
-    return passing ?? firstWithoutLease(this.#entries);
-  }
 }
 
+/** The first entry that no lease holds. */
 function firstWithoutLease(entries: Iterable<CacheEntry>): CacheEntry | undefined {
   for (const entry of entries) if (entry.pins === 0) return entry;
   return undefined;

@@ -5,6 +5,7 @@ import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { openStoredGroup } from "../../../engine/column/encoding.ts";
 import { Failure } from "../../../engine/failure.ts";
+import { readPayload, uint32Of, writePayload } from "../../../engine/files/column-payload.ts";
 import { SlotKind } from "../../../engine/kernels/decoding.ts";
 import { plainColumns, plainHeap } from "../../../engine/kernels/heap.ts";
 import { makeNeedle, type Needle } from "../../../engine/kernels/needle.ts";
@@ -15,7 +16,7 @@ import { type FoundVariables, toTexts } from "../../../engine/template/variables
 import { type VariableGroup, variableGroups } from "../../../engine/template/variables/variable-columns.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { bitAt, expectSame, seed } from "./kernel-cases.ts";
-import { damageVariables, makeMessageChunk } from "./message-chunk.ts";
+import { damageVariables, encodeMessageChunk, makeMessageChunk } from "./message-chunk.ts";
 
 const cache = new ColumnCache({ bytesMax: 256 * 1024 * 1024, keepsRecent: false });
 
@@ -120,6 +121,112 @@ describe.each(implementations)(`$name (SVC_SEED=${seed})`, ({ openHeap, search }
     }
     expect([...seen.kinds].sort()).toEqual(Object.values(SlotKind));
     expect(seen.hits).toBeGreaterThan(seen.searches);
+  });
+
+  test("finds digits, letters of either case and long numbers in slots of thousands of rows", () => {
+    const random = new Random(seed, 3);
+    const edges = [
+      0,
+      1,
+      9,
+      10,
+      90,
+      99,
+      100,
+      101,
+      900,
+      1_000,
+      10_010,
+      999_999,
+      1e6,
+      100_200_300,
+      1e14,
+      1e15 - 1,
+    ];
+    const values = Array.from({ length: 5_000 }, (_, row) => ({
+      integer: String(edges[row] ?? Math.floor((random.next() / 2 ** 32) * 10 ** random.below(16))),
+      shape: `Zone-${String(random.below(10_000)).padStart(4, "0")}.AB_${random.below(10)}`,
+      fixed: String(random.below(1e9)).padStart(12, "0"),
+      hex: Array.from({ length: 40 }, () => random.below(256).toString(16).padStart(2, "0")).join(""),
+    }));
+    const messages = values.map(
+      ({ integer, shape, fixed, hex }) => `took ${integer} in ${shape} of ${fixed} at ${hex}`,
+    );
+    const source = encodeMessageChunk(
+      messages,
+      messages.map(() => ""),
+    );
+    const decoded = openMessages(source, plainColumns);
+    const needles = [
+      "0",
+      "00",
+      "000",
+      "1",
+      "10",
+      "01",
+      "001",
+      "99",
+      "9999999",
+      "100200300",
+      "1234567890123456",
+    ];
+    needles.push(
+      "-0",
+      "zone-0",
+      "Zone-1",
+      "0.ab_",
+      "0.AB_1",
+      ".AB_",
+      "_",
+      "ab_7",
+      "f",
+      "ff0",
+      "0a0b",
+      "a".repeat(81),
+    );
+    for (let i = 0; i < 60; i++) needles.push(drawNeedle(Object.values(random.pick(values)), random));
+    let hits = 0;
+    for (const [group, slots] of decoded.slotsOf.entries()) {
+      if (slots.length === 0) continue;
+      const texts = textsOf(decoded.readGroup(group));
+      for (const text of needles) {
+        for (const ignoreCase of /[A-Z]/.test(text) ? [false] : [false, true]) {
+          if (text === "") continue;
+          const heap = openHeap();
+          const needle = makeNeedle(Buffer.from(text), ignoreCase);
+          const { found } = search(openMessages(source, heap), source, group, needle)!;
+          for (const [i, value] of texts.entries()) {
+            const holds = (ignoreCase ? value.toLowerCase() : value).includes(text);
+            if (bitAt(found, i) !== holds) throw new Error(`${text} (${ignoreCase}) in ${value}: ${!holds}`);
+            if (holds) hits++;
+          }
+          heap.end();
+        }
+      }
+    }
+    expect(hits).toBeGreaterThan(10_000);
+  });
+
+  test("refuses a group that says it has more texts than its slots can have", () => {
+    const { source } = makeMessageChunk(new Random(seed, 98));
+    for (const texts of [0xffffffff, 0xfffffff8, 0x7fffffff, 0x7ffffff9, 2_000_000]) {
+      const damaged: ChunkSource = {
+        ...source,
+        payload(column) {
+          const stored = source.payload(column);
+          if (source.header.columns.get(column)!.role !== "variables") return stored;
+          const payload = readPayload(stored.slice());
+          uint32Of(payload.buffers[0]!)[0] = texts;
+          return writePayload(payload);
+        },
+      };
+      const heap = openHeap();
+      const messages = openMessages(damaged, heap);
+      const group = messages.slotsOf.findIndex((slots) => slots.length > 0);
+      const needle = makeNeedle(Buffer.from("12"), false);
+      expect(() => search(messages, damaged, group, needle)).toThrow(/variables cut short/);
+      heap.end();
+    }
   });
 
   test("where bytes are wrong or missing, ends in a Failure or finds other texts", () => {

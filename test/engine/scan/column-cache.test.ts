@@ -115,6 +115,7 @@ class Columns {
         const held = lease.allocateColumn(onEvict, this.#usedMs.get(n));
         held.uint8(mebibyte - 4_096);
         held.withScratch((scratch) => scratch.uint8(mebibyte / 2));
+        lease.scratch.uint8(0.7 * mebibyte);
         this.#cached.set(n, held);
       }
       lease.end();
@@ -132,9 +133,9 @@ test("of columns that do not fit together and are read again and again, most of 
   const all = numbersOf(0, 30);
   expect(columns.read(all)).toBe(30);
   const loads = Array.from({ length: 12 }, () => columns.read(all));
-  // 15 fit; one of them and half a mebibyte are for those that pass.
+  // 15 fit; some of them are for those that pass, and for what is worked with.
   for (const loaded of loads) expect(loaded).toBeGreaterThanOrEqual(15);
-  for (const loaded of loads.slice(2)) expect(loaded).toBeLessThanOrEqual(18);
+  for (const loaded of loads.slice(2)) expect(loaded).toBeLessThanOrEqual(20);
 });
 
 test("columns that are read between others which pass stay, and what is read anew takes the place of the oldest", () => {

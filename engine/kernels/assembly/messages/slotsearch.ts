@@ -33,9 +33,12 @@ const bytesAtOnce: u32 = 65536;
 /** Where the ends of these texts lie, and behind them their bytes. */
 const offsetsAt: usize = table0;
 const textsAt: usize = offsetsAt + 8192;
-/** Where the places of the needle in the digits of a number lie: three float64 each. */
+/**
+ * Where the places lie that the needle can have among the digits of a number: 10 to the number of digits behind it, and 10 to
+ * the number of its own digits, as float64.
+ */
 const placesAt: usize = textsAt;
-const placeBytes: usize = 24;
+const placeBytes: usize = 16;
 
 /** Texts that are not searched yet: those of neighbouring slots are searched together. */
 let waiting: u32 = 0;
@@ -165,10 +168,10 @@ function notePlace(place: usize, behind: u32, digits: u32): void {
 }
 
 /**
- * Sets the bits of numbers that have the needle's digits in one of the places; `bit` is that of the first number, `least`
- * how many digits a number must have beside those behind the place.
+ * Sets the bits of numbers that have the needle's digits, `wanted`, in one of the places; `bit` is that of the first number.
+ * A number must have `digitsMin` digits before what is behind the place; 0 where numbers have leading zeros.
  */
-function markNumbers(count: u32, places: usize, wanted: f64, found: usize, bit: u32, least: u32): void {
+function markNumbers(count: u32, places: usize, wanted: f64, found: usize, bit: u32, digitsMin: u32): void {
   const numbersEnd = numbersAt + (<usize>count << 3);
   // A second number for the last pair.
   store<f64>(numbersEnd, 0);
@@ -183,21 +186,21 @@ function markNumbers(count: u32, places: usize, wanted: f64, found: usize, bit: 
       const rest = f64x2.sub(quotients, f64x2.mul(f64x2.floor(f64x2.div(quotients, digits)), digits));
       const equal = f64x2.eq(rest, all);
       if (!v128.any_true(equal)) continue;
-      const places = <u32>i64x2.bitmask(equal);
+      const lanes = <u32>i64x2.bitmask(equal);
       for (let lane: usize = 0; lane < 2; lane++) {
         const number = at + (lane << 3);
-        if (((places >> <u32>lane) & 1) == 0 || number >= numbersEnd) continue;
-        if (least == 0 || hasDigits(load<f64>(number), power, least))
+        if (((lanes >> <u32>lane) & 1) == 0 || number >= numbersEnd) continue;
+        if (digitsMin == 0 || hasDigits(load<f64>(number), power, digitsMin))
           setRowBit(found, bit + <u32>((number - numbersAt) >> 3));
       }
     }
   }
 }
 
-/** Whether a number divided by a power of ten has so many digits; only zero itself has the digit 0 alone. */
-function hasDigits(number: f64, power: f64, least: u32): bool {
+/** Whether a number divided by a power of ten has so many digits; 0 has a digit only where nothing was divided. */
+function hasDigits(number: f64, power: f64, digitsMin: u32): bool {
   const quotient = <u64>Math.floor(number / power);
-  return countDigits(quotient) >= least && (quotient > 0 || power == 1);
+  return countDigits(quotient) >= digitsMin && (quotient > 0 || power == 1);
 }
 
 /**
@@ -260,14 +263,14 @@ function searchIntegers(into: SlotDecoding, rows: u32, found: usize): bool {
   return true;
 }
 
-/** Searches the numbers of a slot, whose streams were taken last. */
+/** Searches the numbers of a slot, whose streams were taken last; see `markNumbers`. */
 function searchNumbers(
   into: SlotDecoding,
   rows: u32,
   width: i32,
   places: usize,
   found: usize,
-  least: u32,
+  digitsMin: u32,
 ): void {
   const streams = <usize>into.data - <usize>width * rows;
   const base = load<f64>(streams - 9);
@@ -275,7 +278,7 @@ function searchNumbers(
   for (let done: u32 = 0; done < rows; done += textsAtOnce) {
     const some = min(rows - done, textsAtOnce);
     joinIntegers(streams + done, rows, width, some, base, numbersAt);
-    markNumbers(some, places, wanted, found, into.texts + done, least);
+    markNumbers(some, places, wanted, found, into.texts + done, digitsMin);
   }
 }
 
