@@ -309,10 +309,13 @@ class MessageSearch {
   #markSingleVariableTemplates(): void {
     const { templates, slotBase, classes } = this.#column;
     const { offsets, bytes } = templates;
-    for (let template = 0; template < this.#column.templateCount; template++) {
+    const groups = this.#findGroups(this.#needle.inVariable);
+    for (let template = 0; groups !== 0 && template < this.#column.templateCount; template++) {
       if (!isSingleVariable(bytes, offsets[template]!, offsets[template + 1]!)) continue;
       const slot = slotBase[template]!;
       const group = groupOf(classes[slot]!);
+      const isExcluded = (this.#needle.inVariable.classes & ~classes[slot]!) !== 0;
+      if (isExcluded || ((groups >> group) & 1) === 0) continue;
       this.#markSlotValues(group, this.#column.readGroup(group), slot);
     }
   }
