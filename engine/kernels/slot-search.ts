@@ -4,7 +4,7 @@ import type { Needle } from "./needle.ts";
 import type { AnyBuffer, Bits } from "./vectors.ts";
 
 /** The texts of a group of variables that hold a needle. They are those that decoding the group would make. */
-export interface FoundTexts<B extends AnyBuffer> {
+interface FoundTexts<B extends AnyBuffer> {
   /** How many texts there are. */
   texts: number;
   /** A bit for each text. */
