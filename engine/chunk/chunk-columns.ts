@@ -1,7 +1,7 @@
 /** The decoded columns of a chunk, which all views of it on a thread share. */
 import type { Column } from "../column/column.ts";
 import type { ValuePages } from "../files/value-pages.ts";
-import type { ColumnMemory, Heap } from "../kernels/heap.ts";
+import type { ColumnMemory } from "../kernels/heap.ts";
 import type { TemplateOrder } from "../template/message-column.ts";
 import type { PagedTokenFilter } from "../template/paged-token-filter.ts";
 import type { StoredGroup } from "../template/variables/stored-group.ts";
@@ -41,8 +41,8 @@ export class ChunkColumns {
   readonly columns = new CachedValues<number, Column>();
   readonly numbers = new CachedValues<number, Float64Array>();
   readonly groups = new CachedValues<number, VariableGroup>();
-  /** The groups of variables as they are stored; texts that these make later belong to the same memory. */
-  readonly storedGroups = new CachedValues<number, { stored: StoredGroup; memory: Heap }>();
+  /** The groups of variables as they are stored. */
+  readonly storedGroups = new CachedValues<number, StoredGroup>();
   /** How many views searched each group of variables. */
   readonly searches = new Map<number, number>();
   /** Groups of variables of which single values were read: the next time they are decoded as a whole. */

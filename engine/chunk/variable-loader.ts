@@ -85,16 +85,13 @@ export class VariableLoader implements MessageLoader {
     const { groups, storedGroups } = chunk;
     if (!this.#copies || groups.has(group)) return undefined;
     const index = this.#find(group);
-    const { stored, memory } = this.#reader.getOrMake(storedGroups, group, (held) =>
-      this.#reader.decode(index, held, (payload) => ({
-        stored: openStoredGroup(payload, messages, group, held),
-        memory: held,
-      })),
+    const stored = this.#reader.getOrMake(storedGroups, group, (held) =>
+      this.#reader.decode(index, held, (payload) => openStoredGroup(payload, messages, group, held)),
     );
     if (this.#countEarlierSearches(group) >= storedSearchesMax && heap.hasFree(stored.decodedBytes))
       return undefined;
-    const readTexts: ReadSlotTexts = (key, slot) =>
-      toTexts(messages.rowsOfSlot(group, slot), this.#readAttribute(key), memory);
+    const readTexts: ReadSlotTexts = (key, slot, held) =>
+      toTexts(messages.rowsOfSlot(group, slot), this.#readAttribute(key), held);
     return stored.find(needle, readTexts, heap);
   }
 

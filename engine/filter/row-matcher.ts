@@ -56,7 +56,7 @@ const results: Record<AutomatonResult, Step> = {
 const statesMax = 2 ** 26;
 /** Where a chunk has so many states after texts, those of further columns are not kept: values are read row by row. */
 const keptStatesMax = 2 ** 21;
-/** The texts of an attribute's column are read together where there are at most so many times as many as rows. */
+/** All texts of an attribute's column are read at once where the column has at most this many for each row that is asked for. */
 const repeatedShare = 16;
 /** The state after a text for which it is not computed yet. */
 const unknown = 0xffffffff;

@@ -31,8 +31,8 @@ export function makeNeedle(bytes: Uint8Array, ignoreCase: boolean): Needle {
 }
 
 /**
- * The index, other than those excluded, of the byte that is rarest in logs. Of equally rare bytes it is the farthest from
- * `excluded`, as neighbouring bytes are correlated.
+ * The index of the byte that is rarest in logs, other than `excluded` and `alsoExcluded`. Of equally rare bytes it is the
+ * farthest from `excluded`, as neighbouring bytes are correlated.
  */
 function findRarestByte(bytes: Uint8Array, excluded: number, alsoExcluded = excluded): number {
   let best = -1;

@@ -8,8 +8,8 @@ import type { SlotSearchKernels } from "./slot-search.ts";
 /** Returns whether a text holds a needle. */
 type Holds = (text: Uint8Array, needle: Needle) => boolean;
 
-/** No number has more digits, and no shape or hexadecimal number more characters. */
-const madeBytesMax = 510;
+/** `countDigits` returns at most this. */
+const digitsMax = 19;
 
 export function makePlainSlotSearch(holds: Holds): SlotSearchKernels<ArrayBufferLike> {
   return {
@@ -62,7 +62,7 @@ function forEachText(
     }
   } else if (kind === SlotKind.integer) {
     source.readByte();
-    const text = new Uint8Array(madeBytesMax);
+    const text = new Uint8Array(digitsMax);
     for (const number of source.readNumbers(rows)) {
       const length = countDigits(number);
       writeDigits(number, text, 0, length);

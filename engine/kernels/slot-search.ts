@@ -16,8 +16,8 @@ interface FoundTexts<B extends AnyBuffer> {
 }
 
 /**
- * Sets the bits of the texts of a slot that repeats the attribute with this index among the group's keys; the slot's
- * first text is number `first`. Returns how many texts the slot has.
+ * Searches a slot whose values are those of an attribute, and sets the bits of its texts that hold the needle. `key`: index of
+ * the attribute among the group's keys; `first`: index of the slot's first text. Returns how many texts the slot has.
  */
 type SearchAttribute = (slot: number, key: number, first: number) => number;
 

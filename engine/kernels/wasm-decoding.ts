@@ -223,22 +223,33 @@ function writeState(state: Uint32Array, streams: SlotStreams<Shared>, texts: Slo
   state[SlotField.codesMax] = texts.codes.length;
 }
 
+/**
+ * Reads the index of a slot's attribute among the group's keys, and calls `act` with it. `act` may use these kernels, which
+ * write to the same fields. Throws Failure "damage" where the index is missing.
+ */
+export function takeAttribute(
+  state: Uint32Array,
+  { data }: SlotStreams<Shared>,
+  act: (key: number) => void,
+): void {
+  const at = state[SlotField.data]! - data.byteOffset;
+  if (at + 2 > data.byteLength) throw makeTruncatedFailure();
+  const kept = state.slice();
+  act(data[at]! | (data[at + 1]! << 8));
+  state.set(kept);
+  state[SlotField.data] = kept[SlotField.data]! + 2;
+}
+
 /** Reads the index of the attribute and appends its texts. Throws Failure "damage" where the index is missing. */
 function appendAttributeSlot(
   state: Uint32Array,
   slot: number,
-  { data }: SlotStreams<Shared>,
+  streams: SlotStreams<Shared>,
   { text }: SlotTexts<Shared>,
   appendAttribute: AppendAttribute,
 ): void {
-  const at = state[SlotField.data]! - data.byteOffset;
-  if (at + 2 > data.byteLength) throw makeTruncatedFailure();
   const target = new TextTarget(text, state[SlotField.texts]!, state[SlotField.byteLength]!);
-  // The texts may be read from columns that are decoded by these kernels meanwhile, in the same place.
-  const kept = state.slice();
-  appendAttribute(slot, data[at]! | (data[at + 1]! << 8), target);
-  state.set(kept);
-  state[SlotField.data] = kept[SlotField.data]! + 2;
+  takeAttribute(state, streams, (key) => appendAttribute(slot, key, target));
   state[SlotField.texts] = target.count;
   state[SlotField.byteLength] = target.byteLength;
 }

@@ -2,7 +2,7 @@
 import { makeTruncatedFailure } from "./decoding.ts";
 import { plainKernels } from "./plain.ts";
 import type { SlotSearchKernels } from "./slot-search.ts";
-import { cutShort, openSlotState, SlotField, writeStreams } from "./wasm-decoding.ts";
+import { cutShort, openSlotState, SlotField, takeAttribute, writeStreams } from "./wasm-decoding.ts";
 import type { NeedlePlace } from "./wasm-text.ts";
 import type { Global } from "./webassembly.ts";
 
@@ -24,35 +24,25 @@ export function makeSlotSearchKernels(
       if (!needlePlace.place(needle))
         return plainKernels.slotTextsHolding(streams, slots, needle, into, searchAttribute);
       const { texts, found, firstTexts, valuePlaces } = into;
-      const { data } = streams;
       writeStreams(state, streams);
       state[SlotField.textsMax] = texts;
       state[SlotField.firstTexts] = firstTexts.byteOffset;
       state[SlotField.valuePlaces] = valuePlaces.byteOffset;
-      state[SlotField.codes] = data.byteOffset;
+      state[SlotField.codes] = streams.data.byteOffset;
       const { kinds, rowCounts } = slots;
+      const [kindsAt, countsAt, foundAt] = [kinds.byteOffset, rowCounts.byteOffset, found.byteOffset];
       for (let slot = 0; slot < kinds.length; slot++) {
-        const from = slot;
-        slot =
-          exports.searchSlots(
-            kinds.byteOffset,
-            rowCounts.byteOffset,
-            from,
-            kinds.length,
-            found.byteOffset,
-          ) >>> 0;
+        slot = exports.searchSlots(kindsAt, countsAt, slot, kinds.length, foundAt) >>> 0;
         if (slot === cutShort) throw makeTruncatedFailure();
         if (slot === kinds.length) break;
-        const at = state[SlotField.data]! - data.byteOffset;
-        if (at + 2 > data.byteLength) throw makeTruncatedFailure();
-        // The search of an attribute uses these kernels meanwhile, and the same memory.
-        const kept = state.slice();
-        const count = searchAttribute(slot, data[at]! | (data[at + 1]! << 8), kept[SlotField.texts]!);
+        const first = state[SlotField.texts]!;
+        let count = 0;
+        takeAttribute(state, streams, (key) => {
+          count = searchAttribute(slot, key, first);
+        });
         needlePlace.place(needle);
-        state.set(kept);
-        state[SlotField.data] = kept[SlotField.data]! + 2;
-        state[SlotField.texts] = kept[SlotField.texts]! + count;
-        if (state[SlotField.texts]! > texts) throw makeTruncatedFailure();
+        state[SlotField.texts] = first + count;
+        if (first + count > texts) throw makeTruncatedFailure();
       }
       firstTexts[kinds.length] = state[SlotField.texts]!;
     },

@@ -271,15 +271,16 @@ class MessageSearch {
           if (from < texts) this.#markValues(group, variables, from, Math.min(texts, from + textsPerBlock));
         }
       else if (slots.length * fewSlotsDivisor < all.length)
-        for (const slot of slots) this.#markSlotValues(group, variables, slot);
+        for (const slot of slots) this.#markSlotValues(group, slot);
       else this.#markValues(group, variables, 0, texts);
     }
   }
 
-  /** Searches the values of one slot, which has the classes of the needle's characters. */
-  #markSlotValues(group: number, variables: VariableGroup, slot: number): void {
+  /** Searches the values of one slot, if it has the classes of the needle's characters. */
+  #markSlotValues(group: number, slot: number): void {
     const { classes, indexInGroup } = this.#column;
     if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) return;
+    const variables = this.#column.readGroup(group);
     const index = indexInGroup[slot]!;
     const [from, to] = [variables.firstTexts[index]!, variables.firstTexts[index + 1]!];
     if (from < to) this.#markValues(group, variables, from, to);
@@ -314,9 +315,7 @@ class MessageSearch {
       if (!isSingleVariable(bytes, offsets[template]!, offsets[template + 1]!)) continue;
       const slot = slotBase[template]!;
       const group = groupOf(classes[slot]!);
-      const isExcluded = (this.#needle.inVariable.classes & ~classes[slot]!) !== 0;
-      if (isExcluded || ((groups >> group) & 1) === 0) continue;
-      this.#markSlotValues(group, this.#column.readGroup(group), slot);
+      if (((groups >> group) & 1) === 1) this.#markSlotValues(group, slot);
     }
   }
 

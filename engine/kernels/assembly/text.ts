@@ -16,7 +16,7 @@ let length: u32 = 0;
 let first: u32 = 0;
 /** Index in the needle of the byte that is probed next. */
 let second: u32 = 0;
-/** Index of the third byte; that of another one where the needle is shorter. */
+/** Index in the needle of the byte that is probed last; `first` where the needle has fewer than three bytes. */
 let third: u32 = 0;
 /** Whether A-Z in the text count as a-z. */
 let folded: bool = false;

@@ -28,12 +28,16 @@ export type FoundVariables = Pick<VariableGroup, "keys" | "firstTexts" | "valueP
   found: Bitmap;
 };
 
-/** The texts of a slot that repeats an attribute, one for each of its rows. `slot`: index among the group's slots. */
-export type ReadSlotTexts = (key: string, slot: number) => TextVector;
+/**
+ * Reads the texts of a slot that repeats an attribute, one for each of its rows, onto a heap. `slot`: index among the group's
+ * slots.
+ */
+export type ReadSlotTexts = (key: string, slot: number, heap: Heap) => TextVector;
 
 export class StoredGroup {
   /** About how many bytes the group takes when it is decoded, with what decoding needs. */
   readonly decodedBytes: number;
+  readonly #heap: Heap;
   readonly #streams: SlotStreams<ArrayBufferLike>;
   readonly #slots: SlotList<ArrayBufferLike>;
   readonly #keys: readonly string[];
@@ -43,11 +47,12 @@ export class StoredGroup {
   /** The texts of slots that repeat an attribute, once they were searched. */
   readonly #attributeTexts = new Map<number, TextVector>();
 
-  /** Throws Failure "damage" where the payload does not fit its slots. */
+  /** `heap` also gets what later searches keep. Throws Failure "damage" where the payload does not fit its slots. */
   constructor(payload: Payload, slots: GroupSlots, heap: Heap) {
     const { sizes, streams, keys } = openVariables(payload, slots);
     const [texts, textBytes, codes] = sizes as unknown as [number, number, number];
     if (texts > countTextsMax(slots)) throw makeTruncatedFailure();
+    this.#heap = heap;
     this.#keys = keys;
     this.#texts = texts;
     const { data, lengths, longLengths, text } = streams;
@@ -74,7 +79,9 @@ export class StoredGroup {
     const found = scratch.uint8(Math.ceil(this.#texts / 8));
     const into = { texts: this.#texts, found, ...this.#references };
     kernels.slotTextsHolding(this.#streams, this.#slots, needle, into, (slot, key, first) => {
-      const texts = getOrMake(this.#attributeTexts, slot, () => readSlotTexts(this.#keys[key] ?? "", slot));
+      const texts = getOrMake(this.#attributeTexts, slot, () =>
+        readSlotTexts(this.#keys[key] ?? "", slot, this.#heap),
+      );
       const count = textCount(texts);
       if (first + count > this.#texts) return count;
       const holding = scratch.uint8(Math.ceil(count / 8));

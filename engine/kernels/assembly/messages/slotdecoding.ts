@@ -17,6 +17,7 @@ import {
   SlotDecoding,
   slotDecodingAt,
   takeData,
+  takeLengths,
   takeNumbers,
   textKind,
   textPerRow,
@@ -74,24 +75,12 @@ function endText(into: SlotDecoding): void {
 }
 
 function copyTexts(into: SlotDecoding, count: u32): bool {
-  if (count > into.lengthsEnd - into.lengths || !hasRoom(into, count, 0)) return false;
-  let sum: u64 = 0;
+  if (!hasRoom(into, count, 0)) return false;
   const room = min(into.bytesMax - into.byteLength, into.textEnd - into.text);
-  let offset = <usize>into.offsets + (<usize>into.texts << 2);
-  for (let i: u32 = 0; i < count; i++) {
-    let length = <u32>load<u8>(<usize>into.lengths + i);
-    if (length == 255) {
-      if (into.longLengths >= into.longLengthsEnd) return false;
-      length = load<u32>(into.longLengths);
-      into.longLengths += 4;
-    }
-    sum += length;
-    if (sum > <u64>room) return false;
-    offset += 4;
-    store<u32>(offset, into.byteLength + <u32>sum);
-  }
+  const ends = <usize>into.offsets + (<usize>(into.texts + 1) << 2);
+  const sum = takeLengths(into, count, ends, into.byteLength, room);
+  if (sum < 0) return false;
   memory.copy(<usize>into.bytes + into.byteLength, into.text, <usize>sum);
-  into.lengths += count;
   into.text += <u32>sum;
   into.byteLength += <u32>sum;
   into.texts += count;

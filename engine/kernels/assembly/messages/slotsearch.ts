@@ -22,6 +22,7 @@ import {
   sharedText,
   slotDecodingAt,
   takeData,
+  takeLengths,
   takeNumbers,
   textKind,
   textPerRow,
@@ -40,7 +41,7 @@ const textsAt: usize = offsetsAt + 8192;
 const placesAt: usize = textsAt;
 const placeBytes: usize = 16;
 
-/** Texts that are not searched yet: those of neighbouring slots are searched together. */
+/** How many of the texts that were counted are not searched yet. Texts of neighbouring slots are searched in one call. */
 let waiting: u32 = 0;
 
 /**
@@ -100,28 +101,16 @@ function addTexts(into: SlotDecoding, count: u32, found: usize): bool {
   return waiting < textsAtOnce || searchWaiting(into, found);
 }
 
+/** Searches the texts that wait. */
 function searchWaiting(into: SlotDecoding, found: usize): bool {
   const count = waiting;
   waiting = 0;
-  if (count > into.lengthsEnd - into.lengths) return false;
+  store<u32>(offsetsAt, 0);
   for (let done: u32 = 0; done < count; done += textsAtOnce) {
     const some = min(count - done, textsAtOnce);
-    const room = <u64>(into.textEnd - into.text);
-    let sum: u64 = 0;
-    store<u32>(offsetsAt, 0);
-    for (let i: usize = 0; i < some; i++) {
-      let length = <u32>load<u8>(<usize>into.lengths + i);
-      if (length == 255) {
-        if (into.longLengths >= into.longLengthsEnd) return false;
-        length = load<u32>(into.longLengths);
-        into.longLengths += 4;
-      }
-      sum += length;
-      store<u32>(offsetsAt + (i << 2), <u32>sum, 4);
-    }
-    if (sum > room) return false;
+    const sum = takeLengths(into, some, offsetsAt + 4, 0, into.textEnd - into.text);
+    if (sum < 0) return false;
     findRowsFrom(into.text, offsetsAt, some, found, into.texts - count + done);
-    into.lengths += some;
     into.text += <u32>sum;
   }
   return true;

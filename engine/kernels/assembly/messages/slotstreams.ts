@@ -56,6 +56,28 @@ export function takeData(into: SlotDecoding, byteLength: u64): bool {
   return true;
 }
 
+/**
+ * Takes the lengths of texts, and writes where each ends behind the one before: `count` u32 at `ends`, the first text begins at
+ * `from`. Returns the bytes of all; -1 where lengths are missing or they have more than `room` bytes together.
+ */
+export function takeLengths(into: SlotDecoding, count: u32, ends: usize, from: u32, room: u32): i64 {
+  if (count > into.lengthsEnd - into.lengths) return -1;
+  let sum: u64 = 0;
+  for (let i: usize = 0; i < count; i++) {
+    let length = <u32>load<u8>(<usize>into.lengths + i);
+    if (length == 255) {
+      if (into.longLengths >= into.longLengthsEnd) return -1;
+      length = load<u32>(into.longLengths);
+      into.longLengths += 4;
+    }
+    sum += length;
+    if (sum > <u64>room) return -1;
+    store<u32>(ends + (i << 2), from + <u32>sum);
+  }
+  into.lengths += count;
+  return <i64>sum;
+}
+
 @inline
 export function hexDigit(value: u32): u32 {
   return value + (value < 10 ? 48 : 87);
