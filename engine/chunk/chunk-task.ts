@@ -23,6 +23,8 @@ export interface ScanAnswer {
 /** What a scan needs of its thread. */
 export interface ChunkAccess {
   open: OpenChunkView;
+  /** Runs work that opens chunks and closes them again. It may have to wait until other queries give memory back. */
+  inTurn: <T>(work: () => T | Promise<T>) => Promise<T>;
   yieldThread: YieldThread;
   /** Which of the chunks this thread must not open, since scan threads will read them; by default none. */
   leftToOthers?: (chunks: readonly ChunkRef[]) => ReadonlySet<ChunkRef>;

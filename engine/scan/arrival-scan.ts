@@ -64,7 +64,7 @@ interface SelectionScan {
 
 /** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Promise<ArrivedAnswer> {
-  const { open, yieldThread } = access;
+  const { open, inTurn, yieldThread } = access;
   const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));
@@ -73,19 +73,15 @@ export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Prom
       if (!reading.first.admits(extentOf(ref).arrivalMin)) continue;
       await yieldThread();
       checkControl(task.control);
-      let view: ChunkView | undefined;
       try {
-        view = open(ref);
-        readChunk({ task, ref, view, reading, scanned });
+        await inTurn(() => scanChunk({ task, ref, open, reading, scanned }));
       } catch (error) {
         damaged.push(toDamagedChunk(ref, error));
         break;
-      } finally {
-        view?.close();
       }
     }
   }
-  const found = readings.map(({ first }) => gathered(task, first, open, damaged));
+  const found = await inTurn(() => readings.map(({ first }) => gathered(task, first, open, damaged)));
   return { found, scanned, damaged };
 }
 
@@ -108,6 +104,15 @@ interface ChunkSelectionScan {
   view: ChunkView;
   reading: SelectionScan;
   scanned: ScanStatistics;
+}
+
+function scanChunk({ open, ...scan }: Omit<ChunkSelectionScan, "view"> & { open: OpenChunkView }): void {
+  const view = open(scan.ref);
+  try {
+    readChunk({ ...scan, view });
+  } finally {
+    view.close();
+  }
 }
 
 function readChunk(scan: ChunkSelectionScan): void {

@@ -13,6 +13,18 @@ import type { Kernels } from "../kernels/contract.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import { openKernels } from "../kernels/wasm-kernels.ts";
 
+/** Failure "limit" where leases hold so much of the column cache that a column does not fit beside it. */
+export class ColumnMemoryFailure extends Failure {
+  /** Whether there was more than one lease: the column may fit once the others have ended. */
+  readonly isShared: boolean;
+
+  constructor(bytesMax: number, isShared: boolean) {
+    const problem = `the query needs more columns at once than the ${bytesMax} bytes of a scan thread's column cache hold`;
+    super("limit", problem);
+    this.isShared = isShared;
+  }
+}
+
 /** The memory of one column, or the scratch memory of one lease. */
 class CacheEntry implements ColumnMemory {
   readonly copies = true;
@@ -142,7 +154,9 @@ export class Lease implements ColumnHeap {
     this.#cache.release(entry);
   }
 
+  /** Gives back what it holds. Calls after the first do nothing. */
   end(): void {
+    this.#cache.endLease(this);
     for (const entry of this.#pinned) {
       entry.pins--;
       if (entry.isReleased) this.#cache.release(entry);
@@ -191,7 +205,8 @@ export class ColumnCache {
   readonly #window: ArenaBlock | undefined;
   /** Columns in the order of their last use, the oldest first. */
   readonly #entries = new Set<CacheEntry>();
-  /** Those of them that are passing. */
+  readonly #leases = new Set<Lease>();
+  /** Those of the columns that are passing. */
   readonly #passing = new Set<CacheEntry>();
   #fullUntilMs = 0;
 
@@ -221,7 +236,13 @@ export class ColumnCache {
   }
 
   lease(): Lease {
-    return new Lease(this);
+    const lease = new Lease(this);
+    this.#leases.add(lease);
+    return lease;
+  }
+
+  endLease(lease: Lease): void {
+    this.#leases.delete(lease);
   }
 
   /** `evictedUsedMs`: when the column had been used last before it was evicted. */
@@ -283,18 +304,15 @@ export class ColumnCache {
   }
 
   /**
-   * Allocates a block, and evicts columns for it where it must. Throws Failure "limit" where the columns that leases
-   * hold leave no room for it.
+   * Allocates a block, and evicts columns for it where it must. Throws ColumnMemoryFailure where the columns that
+   * leases hold leave no room for it.
    */
   allocate(byteLength: number): ArenaBlock {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;
       const evicted = firstWithoutLease(this.#passing) ?? firstWithoutLease(this.#entries);
-      if (evicted === undefined) {
-        const problem = `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`;
-        throw new Failure("limit", problem);
-      }
+      if (evicted === undefined) throw new ColumnMemoryFailure(this.#arena.bytesMax, this.#leases.size > 1);
       this.release(evicted);
     }
   }

@@ -119,28 +119,33 @@ function dropEmptyGroups(groups: GroupTable, part: SingleSeriesPart): { count: n
  * Selects the chunks that have series of the query, in order of arrival, so that the latest declaration of a type wins.
  */
 async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChunk[]> {
-  const { task, yieldThread, open, scanned, damaged } = aggregation;
+  const { task, yieldThread, inTurn, scanned, damaged } = aggregation;
   const chunks: SelectedChunk[] = [];
   for (const ref of sortByArrival(task.chunks)) {
     await yieldThread();
     checkControl(task.control);
     try {
-      const view = open(ref);
-      try {
-        const selected = mayHaveSeries(view, task.name, aggregation.filter)
-          ? selectSeries(aggregation, ref, new SeriesView(view))
-          : undefined;
-        scanned.bytes += view.readBytes;
-        if (selected === undefined) countSkippedChunk(scanned, chunkSize(ref));
-        else chunks.push(selected);
-      } finally {
-        view.close();
-      }
+      const selected = await inTurn(() => selectFromChunk(aggregation, ref));
+      if (selected === undefined) countSkippedChunk(scanned, chunkSize(ref));
+      else chunks.push(selected);
     } catch (error) {
       damaged.push(toDamagedChunk(ref, error));
     }
   }
   return chunks;
+}
+
+function selectFromChunk(aggregation: SampleAggregation, ref: ChunkRef): SelectedChunk | undefined {
+  const { task, open, filter, scanned } = aggregation;
+  const view = open(ref);
+  try {
+    const mayHave = mayHaveSeries(view, task.name, filter);
+    const selected = mayHave ? selectSeries(aggregation, ref, new SeriesView(view)) : undefined;
+    scanned.bytes += view.readBytes;
+    return selected;
+  } finally {
+    view.close();
+  }
 }
 
 function sortByArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
@@ -302,7 +307,7 @@ async function readDay(folding: SampleFolding, day: number, chunks: readonly Sel
     const overlapping = chunks.filter(
       ({ timeNsMin, timeNsMax }) => timeNsMin < slice.to && timeNsMax >= slice.from,
     );
-    await readSlice(folding, overlapping, slice);
+    await folding.inTurn(() => readSlice(folding, overlapping, slice));
   }
 }
 

@@ -69,26 +69,35 @@ export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]
         residual.push(ref);
         continue;
       }
-      let view: ChunkView | undefined;
-      try {
-        view = scan.open(ref);
-        const undecided = undecidedFilters(scan, view);
-        if (undecided === undefined) countSkippedChunk(scan.scanned, chunkSize(ref));
-        else if (!(await isAnswered({ ref, view, residual: undecided }, sources))) residual.push(ref);
-      } catch (error) {
-        // The store quarantines the chunk and asks again, so what was counted of it is in no answer.
-        scan.damaged.push(toDamagedChunk(ref, error));
-      } finally {
-        view?.close();
-      }
+      if (!(await scan.inTurn(() => isAnswered(scan, ref, sources)))) residual.push(ref);
     }
     return residual;
   };
 }
 
-async function isAnswered(chunk: OpenChunk, sources: readonly ChunkAnswerSource[]): Promise<boolean> {
-  for (const source of sources) if (await source(chunk)) return true;
-  return false;
+/** Whether one of the sources answered for a chunk, or no row of it can be in the answer, or it is damaged. */
+async function isAnswered(
+  scan: ChunkScan,
+  ref: ChunkRef,
+  sources: readonly ChunkAnswerSource[],
+): Promise<boolean> {
+  let view: ChunkView | undefined;
+  try {
+    view = scan.open(ref);
+    const residual = undecidedFilters(scan, view);
+    if (residual === undefined) {
+      countSkippedChunk(scan.scanned, chunkSize(ref));
+      return true;
+    }
+    for (const source of sources) if (await source({ ref, view, residual })) return true;
+    return false;
+  } catch (error) {
+    // The store quarantines the chunk and asks again, so what was counted of it is in no answer.
+    scan.damaged.push(toDamagedChunk(ref, error));
+    return true;
+  } finally {
+    view?.close();
+  }
 }
 
 /** Whether the time range has a part of the chunk, and the answer needs it. */

@@ -3,7 +3,7 @@
  * its cache.
  */
 
-import { chunkIdentity } from "../chunk/chunk-ref.ts";
+import { chunkIdentity, type OpenChunkView, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
@@ -41,26 +41,31 @@ export interface ListedTemplates {
  * templates. Throws Failure "deadline", "cancelled", "limit".
  */
 export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
-  const { open, yieldThread } = access;
+  const { open, inTurn, yieldThread } = access;
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
     await yieldThread();
     checkControl(task.control);
     if (ref.kind !== "sealed") continue;
-    let view: ChunkView | undefined;
-    try {
-      view = open(ref);
-      const templates = templatesIn(view);
-      if (templates !== undefined)
-        listed.push({ dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates });
-    } catch (error) {
-      // The query that reads the chunk reports its damage.
-      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-    } finally {
-      view?.close();
-    }
+    const found = await inTurn(() => listChunk(open, ref));
+    if (found !== undefined) listed.push(found);
   }
   return listed;
+}
+
+function listChunk(open: OpenChunkView, ref: SealedChunkRef): ListedTemplates | undefined {
+  let view: ChunkView | undefined;
+  try {
+    view = open(ref);
+    const templates = templatesIn(view);
+    return templates && { dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates };
+  } catch (error) {
+    // The query that reads the chunk reports its damage.
+    if (error instanceof Failure && error.kind === "damage") return undefined;
+    throw error;
+  } finally {
+    view?.close();
+  }
 }
 
 function templatesIn(view: ChunkView): Omit<ListedTemplates, "dir" | "chunk"> | undefined {

@@ -11,7 +11,7 @@ import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
 import { ChunkReaders } from "../scan/chunk-readers.ts";
-import { ColumnCache, type ColumnCacheOptions } from "../scan/column-cache.ts";
+import { ColumnCache, type ColumnCacheOptions, ColumnMemoryFailure } from "../scan/column-cache.ts";
 import {
   countFields,
   countFieldsFromHeaders,
@@ -49,6 +49,7 @@ import { DaySummaries, type UncountedDay } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
 import { type TemplateSource, TemplateSummaries } from "../summary/template-summaries.ts";
+import { SharedLock } from "../threads/shared-lock.ts";
 import { Turns } from "../threads/turns.ts";
 
 /** Tasks that each thread does for its own chunks; the query thread tries them first without reading columns. */
@@ -106,6 +107,8 @@ const turnMs = 4;
 export class ScanExecutor {
   readonly readers: ChunkReaders;
   readonly #cache: ColumnCache;
+  /** Held while a task has chunks open. */
+  readonly #columns = new SharedLock();
   /** Chunks that the present warm-up has open. */
   #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
@@ -123,15 +126,14 @@ export class ScanExecutor {
 
   /** Carries out a task, reading columns where it must. Throws Failure "input", "deadline", "cancelled", "limit". */
   run(task: ScanTask): Promise<unknown> {
-    return withCharge(task, (charged) => this.#run(charged));
+    return this.#withColumns(task, (charged, access) => this.#run(charged, access));
   }
 
-  async #run(task: ScanTask): Promise<unknown> {
-    const access = this.#access(task);
+  async #run(task: ScanTask, access: ChunkAccess): Promise<unknown> {
     switch (task.kind) {
       case "read":
         checkControl(task.control);
-        return readChunk(task, access);
+        return access.inTurn(() => readChunk(task, access));
       case "arrived":
         return scanArrivals(task, access);
       case "samples":
@@ -139,7 +141,7 @@ export class ScanExecutor {
       case "series":
         return countSeries(task, access);
       case "census":
-        return countActiveSeries(task, access);
+        return access.inTurn(() => countActiveSeries(task, access));
       case "templates":
         return listTemplates(task, access);
       case "search":
@@ -168,17 +170,13 @@ export class ScanExecutor {
       return left;
     };
     const opensAll = task.kind === "search" || task.control.isWarmUp;
-    const answer = await withCharge(task, (charged) =>
-      this.#readMetadata(charged, opensAll ? {} : { leftToOthers }),
+    const answer = await this.#withColumns(task, (charged, access) =>
+      this.#readMetadata(charged, opensAll ? access : { ...access, leftToOthers }),
     );
     return { ...answer, isLeftToOthers: answer.residual.some((ref) => left.has(ref)) };
   }
 
-  async #readMetadata(
-    task: RowTask,
-    others: Pick<ChunkAccess, "leftToOthers"> = {},
-  ): Promise<Omit<MetadataAnswer, "isLeftToOthers">> {
-    const access = { ...this.#access(task), ...others };
+  async #readMetadata(task: RowTask, access: ChunkAccess): Promise<Omit<MetadataAnswer, "isLeftToOthers">> {
     const templates = new TemplateCounts(this.#templates);
     const { countTexts, unlisted } = templates;
     const unknown = { rowsInFirst: 0, unlisted };
@@ -232,7 +230,9 @@ export class ScanExecutor {
     let unlisted: ReadonlySet<SealedChunkRef>;
     try {
       await setTimeout(learnAfterMs, undefined, { signal });
-      ({ unlisted } = await withCharge(task, (charged) => this.#readMetadata(charged)));
+      ({ unlisted } = await this.#withColumns(task, (charged, access) =>
+        this.#readMetadata(charged, access),
+      ));
       checkControl(task.control);
     } catch (error) {
       if (signal.aborted || (error instanceof Failure && learningEnds.has(error.kind))) return;
@@ -272,9 +272,28 @@ export class ScanExecutor {
     this.#cache.prepare();
   }
 
-  #access(task: ScanTask): ChunkAccess {
+  /**
+   * Runs a task. Where its columns do not fit into the cache beside those of other tasks, it runs once more, and no other
+   * task has chunks open while it has.
+   */
+  async #withColumns<Task extends ScanTask, Answer>(
+    task: Task,
+    run: (task: Task, access: ChunkAccess) => Promise<Answer>,
+  ): Promise<Answer> {
+    const open = this.#opener(task);
+    const runWith = (inTurn: ChunkAccess["inTurn"]) =>
+      withCharge(task, (charged) => run(charged, { open, inTurn, yieldThread: yieldWhenDue() }));
+    try {
+      return await runWith((work) => this.#columns.shared(work));
+    } catch (error) {
+      if (!(error instanceof ColumnMemoryFailure) || !error.isShared) throw error;
+      return runWith((work) => this.#columns.exclusive(work));
+    }
+  }
+
+  #opener(task: ScanTask): ChunkAccess["open"] {
     const readers = "control" in task && task.control.isWarmUp ? this.#openWarmUpReaders() : this.readers;
-    return { open: (ref) => readers.open(ref), yieldThread: yieldWhenDue() };
+    return (ref) => readers.open(ref);
   }
 
   #openWarmUpReaders(): ChunkReaders {
