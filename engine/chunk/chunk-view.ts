@@ -35,12 +35,20 @@ const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
  */
 const pagedLookupsMax = 8;
 
+/** The column of an attribute, or with no key that of the overflow attributes. */
+interface AttributeColumn {
+  key: string | undefined;
+  column: Column;
+}
+
 /** Access to a chunk under one lease of memory: everything that it returns is valid until `close`. */
 export class ChunkView {
   readonly heap: ColumnHeap;
   readonly #chunk: ChunkColumns;
   /** The messages; their variables are decoded under this view's lease. */
   #messages: MessageColumn | undefined;
+  /** All columns of attributes, once they were asked for. */
+  #attributes: readonly AttributeColumn[] | undefined;
   readonly #reader: ColumnReader;
   readonly #variables: VariableLoader;
 
@@ -212,16 +220,24 @@ export class ChunkView {
 
   /** Calls back for every attribute of one row. The value is UTF-8, valid until the next call. */
   eachAttribute(row: number, onAttribute: (key: string, value: Uint8Array) => void): void {
-    for (const [i, { role, key }] of this.header.columns.all().entries()) {
-      if (role !== "attribute" && role !== "rest") continue;
-      const column = this.#column(i);
+    this.#attributes ??= this.#attributeColumns();
+    for (const { key, column } of this.#attributes) {
       if (!hasValue(column, row)) continue;
-      if (role === "attribute") onAttribute(key, columnBytes(column, row));
+      if (key !== undefined) onAttribute(key, columnBytes(column, row));
       else {
         for (const [name, value] of parseOverflow(columnText(column, row)!))
           onAttribute(name, Buffer.from(value, "utf8"));
       }
     }
+  }
+
+  #attributeColumns(): AttributeColumn[] {
+    const columns: AttributeColumn[] = [];
+    for (const [i, { role, key }] of this.header.columns.all().entries()) {
+      if (role === "attribute") columns.push({ key, column: this.#column(i) });
+      else if (role === "rest") columns.push({ key: undefined, column: this.#column(i) });
+    }
+    return columns;
   }
 
   /** One key's values out of the overflow attributes. */

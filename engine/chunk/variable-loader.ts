@@ -1,7 +1,8 @@
 /** Loads the variables of a chunk's messages, under the lease of one view. */
-import { type Column, columnBytes } from "../column/column.ts";
+import { type Column, columnBytes, type DictionaryColumn } from "../column/column.ts";
 import { decodeGroup, openSingleValues, openStoredGroup } from "../column/encoding.ts";
 import { toRepeatedTexts } from "../column/repeated-texts.ts";
+import { gatherRowTexts } from "../column/row-texts.ts";
 import { Failure } from "../failure.ts";
 import { freePayload } from "../files/zstd.ts";
 import type { Needle } from "../kernels/needle.ts";
@@ -13,12 +14,20 @@ import {
 } from "../template/message-column.ts";
 import type { RepeatedTexts } from "../template/variables/readable-slot.ts";
 import type { SingleValues } from "../template/variables/single-values.ts";
-import { type FoundVariables, type ReadSlotTexts, toTexts } from "../template/variables/stored-group.ts";
+import type {
+  AttributeTexts,
+  FoundVariables,
+  SlotAttributes,
+  TextRange,
+} from "../template/variables/stored-group.ts";
 import {
   type ReadAttribute,
+  type ReadAttributeTexts,
   type VariableGroup,
   variableGroups,
 } from "../template/variables/variable-columns.ts";
+import { type Bitmap, hasBit, setBit } from "../vector/bitmap.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { ChunkOutline } from "./chunk-header.ts";
 import type { ColumnReader } from "./column-reader.ts";
@@ -55,7 +64,7 @@ export class VariableLoader implements MessageLoader {
     const { groups, storedGroups } = this.#reader.chunk;
     const decoded = this.#reader.getOrMake(groups, group, (held) =>
       this.#reader.decode(this.#find(group), held, (payload) =>
-        decodeGroup(payload, messages, group, held, this.#readAttribute),
+        decodeGroup(payload, messages, group, held, this.#readTexts),
       ),
     );
     const stored = storedGroups.get(group);
@@ -67,9 +76,7 @@ export class VariableLoader implements MessageLoader {
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
     const known = this.#single.get(group);
     if (known !== undefined) return known.values;
-    const { groups, readSingly } = this.#reader.chunk;
-    if (!this.#copies || groups.has(group) || readSingly.has(group)) return undefined;
-    readSingly.add(group);
+    if (!this.#isFirstRead(group)) return undefined;
     const payload = this.#reader.read(this.#find(group));
     const values = openSingleValues(payload, messages, group, this.#readAttribute);
     this.#single.set(group, { values, payload });
@@ -80,7 +87,13 @@ export class VariableLoader implements MessageLoader {
    * A group is searched as it is stored. Where queries search it again and again, it is decoded while memory is free: a search
    * then takes two thirds of the time, but decoding takes that of ten searches, and the group half as much memory again.
    */
-  search(messages: MessageColumn, group: number, needle: Needle): FoundVariables | undefined {
+  search(
+    messages: MessageColumn,
+    group: number,
+    needle: Needle,
+    range?: TextRange,
+  ): FoundVariables | undefined {
+    if (range !== undefined) return this.#searchRange(messages, group, needle, range);
     const { heap, chunk } = this.#reader;
     const { groups, storedGroups } = chunk;
     if (!this.#copies || groups.has(group)) return undefined;
@@ -90,9 +103,56 @@ export class VariableLoader implements MessageLoader {
     );
     if (this.#countEarlierSearches(group) >= storedSearchesMax && heap.hasFree(stored.decodedBytes))
       return undefined;
-    const readTexts: ReadSlotTexts = (key, slot, held) =>
-      toTexts(messages.rowsOfSlot(group, slot), this.#readAttribute(key), held);
-    return stored.find(needle, readTexts, heap);
+    return stored.find(needle, this.#slotAttributes(messages, group), heap);
+  }
+
+  /** The first view that asks searches the group as it is stored; a chunk that is asked again is decoded, and cached. */
+  #searchRange(
+    messages: MessageColumn,
+    group: number,
+    needle: Needle,
+    range: TextRange,
+  ): FoundVariables | undefined {
+    const { heap } = this.#reader;
+    if (!this.#isFirstRead(group)) return undefined;
+    const stored = this.#reader.decode(this.#find(group), heap.scratch, (payload) =>
+      openStoredGroup(payload, messages, group, heap.scratch),
+    );
+    return stored.find(needle, this.#slotAttributes(messages, group), heap, range);
+  }
+
+  /** The attributes of a group's slots, for one search. */
+  #slotAttributes(messages: MessageColumn, group: number): SlotAttributes {
+    const { kernels, scratch } = this.#reader.heap;
+    /** By key: a bit for each value that holds the needle, or "none". Several slots have the values of one attribute. */
+    const searched = new Map<string, Bitmap | "none">();
+    const search = ({ values, valueCount }: DictionaryColumn, needle: Needle): Bitmap | "none" => {
+      const holding = scratch.uint8((valueCount >> 3) + 1);
+      return kernels.rowsHolding(values, needle, holding) === 0 ? "none" : holding;
+    };
+    const rowsOf = ({ slot, from, to }: AttributeTexts) =>
+      messages.rowsOfSlot(group, slot).subarray(from, to);
+    return {
+      markHolding: (texts, needle, found, at) => {
+        const column = this.#attributes.column({ kind: "attribute", key: texts.key });
+        if (column.kind !== "dictionary") return false;
+        const holding = getOrMake(searched, texts.key, () => search(column, needle));
+        if (holding === "none") return true;
+        const rows = rowsOf(texts);
+        for (let i = 0; i < rows.length; i++)
+          if (hasBit(holding, column.codes[rows[i]!]!)) setBit(found, at + i);
+        return true;
+      },
+      read: (texts, heap) => this.#readTexts(texts.key, rowsOf(texts), heap),
+    };
+  }
+
+  /** Whether a group may be read in part: it was not yet, and is not decoded. Notes that it is now. */
+  #isFirstRead(group: number): boolean {
+    const { groups, readInPart } = this.#reader.chunk;
+    if (!this.#copies || groups.has(group) || readInPart.has(group)) return false;
+    readInPart.add(group);
+    return true;
   }
 
   repeated(key: string): RepeatedTexts {
@@ -134,6 +194,9 @@ export class VariableLoader implements MessageLoader {
     const column = this.#attributes.column({ kind: "attribute", key });
     return (row) => columnBytes(column, row);
   };
+
+  readonly #readTexts: ReadAttributeTexts = (key, rows, heap) =>
+    gatherRowTexts(this.#attributes.column({ kind: "attribute", key }), rows, heap);
 
   /** Throws Failure "damage" where the chunk lacks the group. */
   #find(group: number): number {

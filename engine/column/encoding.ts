@@ -20,6 +20,7 @@ import { StoredGroup } from "../template/variables/stored-group.ts";
 import {
   decodeVariables,
   type ReadAttribute,
+  type ReadAttributeTexts,
   type VariableGroup,
 } from "../template/variables/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
@@ -232,9 +233,9 @@ export function decodeGroup(
   messages: MessageColumn,
   group: number,
   heap: Heap,
-  readAttribute: ReadAttribute,
+  readTexts: ReadAttributeTexts,
 ): VariableGroup {
-  return decodeVariables(readVariables(stored), messages.slotsOfGroup(group), heap, readAttribute);
+  return decodeVariables(readVariables(stored), messages.slotsOfGroup(group), heap, readTexts);
 }
 
 /** Opens such a group for a few of its values. `stored` stays in use. Throws Failure "damage". */

@@ -149,6 +149,13 @@ export class TextTarget {
     this.bytes.set(bytes, this.byteLength);
     this.byteLength += bytes.byteLength;
   }
+
+  /** Appends texts whose offsets begin with 0. Throws Failure "damage" where there is no room for them. */
+  appendTexts({ offsets, bytes }: Text<AnyBuffer>): void {
+    const start = this.byteLength;
+    for (let i = 1; i < offsets.length; i++) this.endText(start + offsets[i]!);
+    this.append(bytes);
+  }
 }
 
 export function makeTruncatedFailure(): Failure {

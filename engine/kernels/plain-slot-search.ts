@@ -14,12 +14,12 @@ const digitsMax = 19;
 export function makePlainSlotSearch(holds: Holds): SlotSearchKernels<ArrayBufferLike> {
   return {
     slotTextsHolding(streams, { kinds, rowCounts }, needle, into, searchAttribute) {
-      const { texts, found, firstTexts, valuePlaces } = into;
+      const { texts, from, to, found, firstTexts, valuePlaces } = into;
       const source = new SlotSource(streams);
       let count = 0;
       const onText = (text: Uint8Array): void => {
         if (count === texts) throw makeTruncatedFailure();
-        if (holds(text, needle)) setBit(found, count);
+        if (count >= from && count < to && holds(text, needle)) setBit(found, count);
         count++;
       };
       for (const [slot, kind] of kinds.entries()) {

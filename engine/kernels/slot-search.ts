@@ -7,6 +7,9 @@ import type { AnyBuffer, Bits } from "./vectors.ts";
 interface FoundTexts<B extends AnyBuffer> {
   /** How many texts there are. */
   texts: number;
+  /** Texts outside of [from, to) need not be searched. */
+  from: number;
+  to: number;
   /** A bit for each text. */
   found: Bits<B>;
   /** The index of the first text of each slot, then the number of all texts. */

@@ -90,6 +90,8 @@ export const SlotField = {
   codes: 16,
   codesMax: 17,
   codesLength: 18,
+  searchFrom: 19,
+  searchTo: 20,
 } as const;
 const fieldCount = Object.keys(SlotField).length;
 

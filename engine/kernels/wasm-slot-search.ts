@@ -23,11 +23,13 @@ export function makeSlotSearchKernels(
     slotTextsHolding(streams, slots, needle, into, searchAttribute) {
       if (!needlePlace.place(needle))
         return plainKernels.slotTextsHolding(streams, slots, needle, into, searchAttribute);
-      const { texts, found, firstTexts, valuePlaces } = into;
+      const { texts, from, to, found, firstTexts, valuePlaces } = into;
       writeStreams(state, streams);
       state[SlotField.textsMax] = texts;
       state[SlotField.firstTexts] = firstTexts.byteOffset;
       state[SlotField.valuePlaces] = valuePlaces.byteOffset;
+      state[SlotField.searchFrom] = from;
+      state[SlotField.searchTo] = to;
       state[SlotField.codes] = streams.data.byteOffset;
       const { kinds, rowCounts } = slots;
       const [kindsAt, countsAt, foundAt] = [kinds.byteOffset, rowCounts.byteOffset, found.byteOffset];

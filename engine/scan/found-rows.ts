@@ -3,6 +3,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnBytes } from "../column/column.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { FoundRow } from "../model/row.ts";
+import { growArray } from "../vector/arrays.ts";
 import { TextBuilder, type TextVector, textsAt } from "../vector/text.ts";
 import type { CandidateRow } from "./first-rows.ts";
 
@@ -11,26 +12,74 @@ export interface FoundRows {
   day: Float64Array;
   timeNs: Float64Array;
   arrival: Float64Array;
-  /** For each row: level, message, then key, value, key, value … */
+  /** For each row: level, message, then the values of its attributes. */
   texts: TextVector;
   /** The index of each row's first text, and at the end the number of all texts. */
   firstText: Uint32Array;
+  /** The different keys of attributes. */
+  keys: string[];
+  /** For each text that is a value: the index of its key. */
+  keyOf: Uint32Array;
 }
 
-function gatherTexts(texts: TextBuilder, { row, made }: CandidateRow, view: ChunkView): void {
-  texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
-  if (made === undefined) {
-    texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
-    view.eachAttribute(row, (key, value) => {
-      texts.push(key);
-      texts.pushBytes(value);
-    });
-    return;
+/** The texts of rows while they are gathered. */
+class RowTexts {
+  readonly #texts = new TextBuilder();
+  readonly #firstText = [0];
+  /** Each key with its index. */
+  readonly #keys = new Map<string, number>();
+  /** Bytes of each key. */
+  readonly #bytesOf: number[] = [];
+  #keyOf = new Uint32Array(256);
+  #keyBytes = 0;
+
+  /** Bytes of all texts, and of the keys as often as they occur. */
+  get byteLength(): number {
+    return this.#texts.byteLength + this.#keyBytes;
   }
-  texts.push(made.message);
-  for (const [key, value] of made.attributes) {
-    texts.push(key);
-    texts.push(value);
+
+  addRow({ row, made }: CandidateRow, view: ChunkView): void {
+    this.#texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
+    if (made === undefined) {
+      this.#texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
+      view.eachAttribute(row, (key, value) => {
+        this.#addKey(key);
+        this.#texts.pushBytes(value);
+      });
+      return;
+    }
+    this.#texts.push(made.message);
+    for (const [key, value] of made.attributes) {
+      this.#addKey(key);
+      this.#texts.push(value);
+    }
+  }
+
+  /** Ends a row: the texts that follow are those of the next one. */
+  endRow(): void {
+    this.#firstText.push(this.#texts.rows);
+  }
+
+  finish(): Pick<FoundRows, "texts" | "firstText" | "keys" | "keyOf"> {
+    return {
+      texts: this.#texts.finishExact(),
+      firstText: Uint32Array.from(this.#firstText),
+      keys: [...this.#keys.keys()],
+      keyOf: this.#keyOf.slice(0, this.#texts.rows),
+    };
+  }
+
+  /** Adds the key of the value that is added next. */
+  #addKey(key: string): void {
+    const index = this.#keys.get(key) ?? this.#keys.size;
+    if (index === this.#keys.size) {
+      this.#keys.set(key, index);
+      this.#bytesOf.push(Buffer.byteLength(key));
+    }
+    const value = this.#texts.rows;
+    if (value >= this.#keyOf.length) this.#keyOf = growArray(this.#keyOf, value * 2);
+    this.#keyOf[value] = index;
+    this.#keyBytes += this.#bytesOf[index]!;
   }
 }
 
@@ -41,8 +90,8 @@ export function gatherRows(
   damaged: DamagedChunk[],
   isFull: (bytes: number) => boolean,
 ): FoundRows {
-  const texts = new TextBuilder();
-  const firstText = [0];
+  const texts = new RowTexts();
+  let read = 0;
   let opened: { ref: ChunkRef; view: ChunkView } | undefined;
   try {
     for (const candidate of candidates) {
@@ -53,32 +102,41 @@ export function gatherRows(
           opened = undefined;
           opened = { ref, view: open(ref) };
         }
-        gatherTexts(texts, candidate, opened.view);
+        texts.addRow(candidate, opened.view);
       } catch (error) {
         // The store quarantines the chunk and asks again, so an answer that lacks this row is not used.
         damaged.push(toDamagedChunk(ref, error));
       }
-      firstText.push(texts.rows);
+      texts.endRow();
+      read++;
       if (isFull(texts.byteLength)) break;
     }
   } finally {
     opened?.view.close();
   }
-  const gathered = candidates.slice(0, firstText.length - 1);
+  const gathered = candidates.slice(0, read);
   return {
     day: Float64Array.from(gathered, ({ day }) => day),
     timeNs: Float64Array.from(gathered, ({ timeNs }) => timeNs),
     arrival: Float64Array.from(gathered, ({ arrival }) => arrival),
-    texts: texts.finishExact(),
-    firstText: Uint32Array.from(firstText),
+    ...texts.finish(),
   };
+}
+
+/** Bytes of UTF-8 of all texts of a row, and of the keys of its attributes. */
+export function foundRowBytes({ texts, firstText, keys, keyOf }: FoundRows, i: number): number {
+  const [from, to] = [firstText[i]!, firstText[i + 1]!];
+  let bytes = texts.offsets[to]! - texts.offsets[from]!;
+  for (let at = from + 2; at < to; at++) bytes += Buffer.byteLength(keys[keyOf[at]!]!);
+  return bytes;
 }
 
 /** Row `i` as an object. */
 export function decodeFoundRow(rows: FoundRows, i: number): FoundRow {
-  const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
+  const from = rows.firstText[i]!;
+  const texts = textsAt(rows.texts, from, rows.firstText[i + 1]!);
   const attributes: Record<string, string> = Object.create(null);
-  for (let at = 2; at < texts.length; at += 2) attributes[texts[at]!] = texts[at + 1]!;
+  for (let at = 2; at < texts.length; at++) attributes[rows.keys[rows.keyOf[from + at]!]!] = texts[at]!;
   return {
     timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
     arrival: rows.arrival[i]!,

@@ -2,7 +2,7 @@
 
 import type { FoundRow } from "../model/row.ts";
 import type { FoundRows } from "../scan/found-rows.ts";
-import { decodeFoundRow } from "../scan/found-rows.ts";
+import { decodeFoundRow, foundRowBytes } from "../scan/found-rows.ts";
 
 /** Where a row stands among the rows of one thread. */
 export interface RowPlace {
@@ -34,8 +34,7 @@ export class RowList {
   /** Bytes of UTF-8 of all texts of a row. */
   bytesAt(index: number): number {
     const { rows, i } = this.#places[index]!;
-    const { texts, firstText } = rows;
-    return texts.offsets[firstText[i + 1]!]! - texts.offsets[firstText[i]!]!;
+    return foundRowBytes(rows, i);
   }
 
   /** Arrival number of a row. */

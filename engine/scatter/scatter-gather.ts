@@ -129,11 +129,13 @@ export async function scatterGather<Answer extends ScanAnswer>(
     }
     if (!isWorthMetadata(task)) return askResidual(task);
     const metadata = await context.queryThread.answerFromMetadata(task);
+    // The first questions after a warm-up are about chunks that no thread has opened: the scan threads prune them, too.
+    if (task.control.isWarmUp) return askResidual(task, metadata);
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
     if (metadata.isLeftToOthers) context.runInBackground(learnMetadata(context, task));
     // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
     // read only the newest of these chunks.
-    if (metadata.unlisted.size > 0 && task.kind === "aggregate" && !task.control.isWarmUp)
+    if (metadata.unlisted.size > 0 && task.kind === "aggregate")
       context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
     return [metadata.answer as ScanAnswer as Answer, ...answers];
   });

@@ -17,7 +17,7 @@ import {
   type RepeatedTexts,
 } from "./variables/readable-slot.ts";
 import type { SingleValues } from "./variables/single-values.ts";
-import type { FoundVariables, SearchMemory } from "./variables/stored-group.ts";
+import type { FoundVariables, SearchMemory, TextRange } from "./variables/stored-group.ts";
 import {
   type GroupSlots,
   groupOf,
@@ -41,10 +41,15 @@ export interface MessageLoader {
   /** A group for a few rows; undefined where all of it is in memory, or worth decoding. */
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined;
   /**
-   * The texts of a group that hold a needle, where they are found without decoding it. Undefined where it is decoded already,
-   * or has to be.
+   * The texts of a group that hold a needle, where they are found without decoding it; with `range`, those outside of it may be
+   * left out. Undefined where the group is decoded already, or has to be.
    */
-  search(messages: MessageColumn, group: number, needle: Needle): FoundVariables | undefined;
+  search(
+    messages: MessageColumn,
+    group: number,
+    needle: Needle,
+    range?: TextRange,
+  ): FoundVariables | undefined;
   /** The column of an attribute that slots repeat. */
   repeated: ReadRepeated;
   order(messages: MessageColumn): TemplateOrder;
@@ -194,8 +199,8 @@ export class MessageColumn {
   }
 
   /** See `MessageLoader.search`. Throws Failure "damage". */
-  searchGroup(group: number, needle: Needle): FoundVariables | undefined {
-    return this.loader.search(this, group, needle);
+  searchGroup(group: number, needle: Needle, range?: TextRange): FoundVariables | undefined {
+    return this.loader.search(this, group, needle, range);
   }
 
   /** The rows that have a value in a slot, by the slot's index in its group. */
@@ -204,15 +209,16 @@ export class MessageColumn {
   }
 
   slotsOfGroup(group: number): GroupSlots {
+    const { slotBase, starts } = this;
     const slots = this.slotsOf[group]!;
     const kinds = new Uint8Array(slots.length);
     const rowCounts = new Uint32Array(slots.length);
     let template = 0;
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i]!;
-      while (this.slotBase[template + 1]! <= slot) template++;
+      while (slotBase[template + 1]! <= slot) template++;
       kinds[i] = this.kinds[slot]!;
-      rowCounts[i] = this.rowCount(template);
+      rowCounts[i] = starts[template + 1]! - starts[template]!;
     }
     return { kinds, rowCounts, rowsOf: (slot) => this.rowsOfSlot(group, slot) };
   }

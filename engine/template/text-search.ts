@@ -16,7 +16,7 @@ import { textsPerBlock } from "./token-filter.ts";
 import { isSingleVariable, slotByte } from "./tokenizer.ts";
 import { findText, hasOwnTexts, type ReadableSlot } from "./variables/readable-slot.ts";
 import { CharClass } from "./variables/slot-encoding.ts";
-import type { FoundVariables, SearchMemory } from "./variables/stored-group.ts";
+import type { FoundVariables, SearchMemory, TextRange } from "./variables/stored-group.ts";
 import { groupOf, type VariableGroup } from "./variables/variable-columns.ts";
 import {
   type GroupFilters,
@@ -252,19 +252,21 @@ class MessageSearch {
       const { token } = inVariable;
       const blocks = token.length > 0 ? this.#tools.tokens(group)?.findBlocks(token) : undefined;
       if (blocks?.length === 0) continue;
-      if (blocks === undefined && slots.length * fewSlotsDivisor >= all.length) {
-        const stored = this.#column.searchGroup(group, inVariable.needle);
+      // In the filter, the values of attributes that slots repeat follow the texts.
+      const mayRepeat = (texts: number) =>
+        blocks === undefined || blocks.some((block) => (block + 1) * textsPerBlock > texts);
+      if (blocks !== undefined || slots.length * fewSlotsDivisor >= all.length) {
+        const stored = this.#column.searchGroup(group, inVariable.needle, blocks && rangeOf(blocks));
         if (stored !== undefined) {
-          this.#markRepeated(group, stored);
-          this.#markFound(group, stored, stored.found, 0, stored.firstTexts.at(-1)!);
+          const texts = stored.firstTexts.at(-1)!;
+          if (mayRepeat(texts)) this.#markRepeated(group, stored);
+          this.#markFound(group, stored, stored.found, 0, texts);
           continue;
         }
       }
       const variables = this.#column.readGroup(group);
       const texts = variables.text.offsets.length - 1;
-      // In the filter, the values of attributes that slots repeat follow the texts.
-      const mayRepeat = blocks === undefined || blocks.some((block) => (block + 1) * textsPerBlock > texts);
-      if (mayRepeat) this.#markRepeated(group, variables);
+      if (mayRepeat(texts)) this.#markRepeated(group, variables);
       if (blocks !== undefined)
         for (const block of blocks) {
           const from = block * textsPerBlock;
@@ -379,6 +381,11 @@ class MessageSearch {
     this.#matchingRows ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
     return this.#matchingRows;
   }
+}
+
+/** The range of texts from the first to the last of some blocks, which are in ascending order. */
+function rangeOf(blocks: readonly number[]): TextRange {
+  return { from: blocks[0]! * textsPerBlock, to: (blocks.at(-1)! + 1) * textsPerBlock };
 }
 
 /** Maximum number of hits that one call of a kernel returns. */

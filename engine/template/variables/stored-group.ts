@@ -10,12 +10,7 @@ import type { Needle } from "../../kernels/needle.ts";
 import { type Bitmap, hasBit, setBit } from "../../vector/bitmap.ts";
 import { getOrMake } from "../../vector/map-entry.ts";
 import { type TextVector, textCount } from "../../vector/text.ts";
-import {
-  type GroupSlots,
-  openVariables,
-  type ReadAttribute,
-  type VariableGroup,
-} from "./variable-columns.ts";
+import { type GroupSlots, openVariables, type VariableGroup } from "./variable-columns.ts";
 
 /** What a search works with. Vectors on the scratch heap live as long as the view of the chunk. */
 export interface SearchMemory {
@@ -28,11 +23,31 @@ export type FoundVariables = Pick<VariableGroup, "keys" | "firstTexts" | "valueP
   found: Bitmap;
 };
 
-/**
- * Reads the texts of a slot that repeats an attribute, one for each of its rows, onto a heap. `slot`: index among the group's
- * slots.
- */
-export type ReadSlotTexts = (key: string, slot: number, heap: Heap) => TextVector;
+/** Texts [from, to) of a slot that has the values of an attribute, one for each of its rows. */
+export interface AttributeTexts {
+  key: string;
+  /** Index among the group's slots. */
+  slot: number;
+  from: number;
+  to: number;
+}
+
+/** The attributes of a group's slots. */
+export interface SlotAttributes {
+  /**
+   * Sets the bits, from `at` on, of the texts that hold a needle. Returns false where they have to be read, since they are not
+   * in memory as texts.
+   */
+  markHolding(texts: AttributeTexts, needle: Needle, found: Bitmap, at: number): boolean;
+  /** Reads texts onto a heap. */
+  read(texts: AttributeTexts, heap: Heap): TextVector;
+}
+
+/** A half-open range of the texts of a group. */
+export interface TextRange {
+  from: number;
+  to: number;
+}
 
 export class StoredGroup {
   /** About how many bytes the group takes when it is decoded, with what decoding needs. */
@@ -40,6 +55,7 @@ export class StoredGroup {
   readonly #heap: Heap;
   readonly #streams: SlotStreams<ArrayBufferLike>;
   readonly #slots: SlotList<ArrayBufferLike>;
+  readonly #rowCounts: Uint32Array;
   readonly #keys: readonly string[];
   readonly #texts: number;
   /** Written by each search, with the same values. */
@@ -69,48 +85,66 @@ export class StoredGroup {
     };
     const rowCounts = heap.uint32(slots.rowCounts.length);
     rowCounts.set(slots.rowCounts);
+    this.#rowCounts = slots.rowCounts;
     this.#slots = { kinds: heap.place(slots.kinds), rowCounts };
     const count = slots.kinds.length;
     this.#references = { firstTexts: heap.uint32(count + 1), valuePlaces: heap.uint32(count) };
   }
 
-  /** The texts that hold a needle. Throws Failure "damage". */
-  find(needle: Needle, readSlotTexts: ReadSlotTexts, { kernels, scratch }: SearchMemory): FoundVariables {
-    const found = scratch.uint8(Math.ceil(this.#texts / 8));
-    const into = { texts: this.#texts, found, ...this.#references };
-    kernels.slotTextsHolding(this.#streams, this.#slots, needle, into, (slot, key, first) => {
-      const texts = getOrMake(this.#attributeTexts, slot, () =>
-        readSlotTexts(this.#keys[key] ?? "", slot, this.#heap),
-      );
-      const count = textCount(texts);
-      if (first + count > this.#texts) return count;
-      const holding = scratch.uint8(Math.ceil(count / 8));
-      if (kernels.rowsHolding(texts, needle, holding) > 0)
-        for (let i = 0; i < count; i++) if (hasBit(holding, i)) setBit(found, first + i);
-      return count;
+  /** The texts that hold a needle; those outside of `range` may be left out. Throws Failure "damage". */
+  find(
+    needle: Needle,
+    attributes: SlotAttributes,
+    memory: SearchMemory,
+    range: TextRange = { from: 0, to: this.#texts },
+  ): FoundVariables {
+    const found = memory.scratch.uint8(Math.ceil(this.#texts / 8));
+    const into = { texts: this.#texts, ...range, found, ...this.#references };
+    memory.kernels.slotTextsHolding(this.#streams, this.#slots, needle, into, (slot, key, first) => {
+      const rows = this.#rowCounts[slot]!;
+      const from = Math.max(range.from - first, 0);
+      const to = Math.min(range.to - first, rows);
+      if (from >= to || first + rows > this.#texts) return rows;
+      const texts = { key: this.#keys[key] ?? "", slot, from, to };
+      if (!attributes.markHolding(texts, needle, found, first + from))
+        markHolding(this.#read(texts, attributes, memory), needle, memory, (i) =>
+          setBit(found, first + from + i),
+        );
+      return rows;
     });
     return { ...this.#references, found, keys: this.#keys, codes: this.#streams.data };
   }
+
+  /** Texts of all rows of a slot are kept for the next search. */
+  #read(texts: AttributeTexts, attributes: SlotAttributes, { scratch }: SearchMemory): TextVector {
+    if (texts.to - texts.from < this.#rowCounts[texts.slot]!) return attributes.read(texts, scratch);
+    return getOrMake(this.#attributeTexts, texts.slot, () => attributes.read(texts, this.#heap));
+  }
+}
+
+/** Calls back with the index of each text that holds a needle. */
+function markHolding(
+  texts: TextVector,
+  needle: Needle,
+  { kernels, scratch }: SearchMemory,
+  mark: (index: number) => void,
+): void {
+  const count = textCount(texts);
+  const holding = scratch.uint8(Math.ceil(count / 8));
+  if (kernels.rowsHolding(texts, needle, holding) === 0) return;
+  for (let i = 0; i < count; i++) if (hasBit(holding, i)) mark(i);
 }
 
 /** The most texts that slots can have: what a payload says is not trusted. */
 function countTextsMax({ kinds, rowCounts }: GroupSlots): number {
   let texts = 0;
-  for (const [slot, kind] of kinds.entries()) {
+  for (let slot = 0; slot < kinds.length; slot++) {
+    const kind = kinds[slot]!;
     if (kind === SlotKind.constant) texts++;
     else if (kind === SlotKind.dictionary) texts += dictionaryTextsMax;
     else if (kind !== SlotKind.repeated) texts += rowCounts[slot]!;
   }
   return texts;
-}
-
-/** The values of rows as texts on a heap. */
-export function toTexts(rows: Uint32Array, read: ReturnType<ReadAttribute>, heap: Heap): TextVector {
-  const offsets = heap.uint32(rows.length + 1);
-  for (const [i, row] of rows.entries()) offsets[i + 1] = offsets[i]! + read(row).byteLength;
-  const bytes = heap.unfilled(offsets[rows.length]!);
-  for (const [i, row] of rows.entries()) bytes.set(read(row), offsets[i]!);
-  return { offsets, bytes };
 }
 
 /** A dictionary's number of texts less one is a byte. */

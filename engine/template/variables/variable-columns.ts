@@ -5,7 +5,7 @@
 
 import { align8, bytesOf, type Payload, uint32Of } from "../../files/column-payload.ts";
 import type { Kernels } from "../../kernels/contract.ts";
-import { makeTruncatedFailure, SlotKind, type TextTarget } from "../../kernels/decoding.ts";
+import { makeTruncatedFailure, SlotKind } from "../../kernels/decoding.ts";
 import type { Heap } from "../../kernels/heap.ts";
 import type { TextVector } from "../../vector/text.ts";
 import { NgramFilterBuilder, NgramLength } from "../ngram-filter.ts";
@@ -295,6 +295,9 @@ export interface GroupSlots {
 /** Opens an attribute for reading: UTF-8 of its text in a row, empty where the row lacks it. */
 export type ReadAttribute = (key: string) => (row: number) => Uint8Array;
 
+/** Reads an attribute's texts in some rows onto a heap; empty where a row lacks it. */
+export type ReadAttributeTexts = (key: string, rows: Uint32Array, heap: Heap) => TextVector;
+
 /** The buffers of a group's payload. */
 interface OpenedVariables {
   /** Number of texts, their bytes, and dictionary codes, as decoding produces them. */
@@ -326,7 +329,7 @@ export function decodeVariables(
   payload: Payload,
   slots: GroupSlots,
   heap: Heap,
-  readAttribute: ReadAttribute,
+  readTexts: ReadAttributeTexts,
 ): VariableGroup {
   const { sizes, streams, keys } = openVariables(payload, slots);
   const [texts, textBytes, codesLength] = sizes;
@@ -349,16 +352,8 @@ export function decodeVariables(
       rowCounts: uint32Of(scratch.place(bytesOf(slots.rowCounts))),
     };
     heap.kernels.decodeSlots(placed, list, group, (slot, key, target) => {
-      appendAttribute(readAttribute(keys[key] ?? ""), slots.rowsOf(slot), target);
+      target.appendTexts(readTexts(keys[key] ?? "", slots.rowsOf(slot), scratch));
     });
   });
   return group;
-}
-
-function appendAttribute(read: (row: number) => Uint8Array, rows: Uint32Array, target: TextTarget): void {
-  for (const row of rows) {
-    const text = read(row);
-    target.endText(target.byteLength + text.byteLength);
-    target.append(text);
-  }
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ChunkColumns } from "../../../engine/chunk/chunk-columns.ts";
 import type { ChunkSource } from "../../../engine/chunk/chunk-header.ts";
 import { ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { columnText } from "../../../engine/column/column.ts";
 import { openStoredGroup } from "../../../engine/column/encoding.ts";
 import { Failure } from "../../../engine/failure.ts";
 import { readPayload, uint32Of, writePayload } from "../../../engine/files/column-payload.ts";
@@ -12,8 +13,13 @@ import { makeNeedle, type Needle } from "../../../engine/kernels/needle.ts";
 import { plainKernels } from "../../../engine/kernels/plain.ts";
 import { ColumnCache } from "../../../engine/scan/column-cache.ts";
 import type { MessageColumn } from "../../../engine/template/message-column.ts";
-import { type FoundVariables, toTexts } from "../../../engine/template/variables/stored-group.ts";
+import type {
+  FoundVariables,
+  SlotAttributes,
+  TextRange,
+} from "../../../engine/template/variables/stored-group.ts";
 import { type VariableGroup, variableGroups } from "../../../engine/template/variables/variable-columns.ts";
+import { toTextVector } from "../../../engine/vector/text.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { bitAt, expectSame, seed } from "./kernel-cases.ts";
 import { damageVariables, encodeMessageChunk, makeMessageChunk } from "./message-chunk.ts";
@@ -25,33 +31,35 @@ type Search = (
   source: ChunkSource,
   group: number,
   needle: Needle,
+  range?: TextRange,
 ) => FoundVariables | undefined;
 
 const implementations: { name: string; openHeap: () => typeof plainColumns; search: Search }[] = [
   {
     name: "WebAssembly",
     openHeap: () => cache.lease(),
-    search: (messages, _, group, needle) => messages.searchGroup(group, needle),
+    search: (messages, _, group, needle, range) => messages.searchGroup(group, needle, range),
   },
   {
     name: "plain",
     openHeap: () => plainColumns,
-    search(messages, source, group, needle) {
+    search(messages, source, group, needle, range) {
       const index = source.header.columns.find("variables", variableGroups[group]!);
       const stored = openStoredGroup(source.payload(index), messages, group, plainHeap);
       const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
-      const readAttribute = (key: string) => {
-        const column = view.column({ kind: "attribute", key });
-        // Damaged slots name attributes that there are not.
-        if (column.kind !== "hex") return () => Buffer.alloc(0);
-        const { bytes, width } = column;
-        return (row: number) =>
-          Buffer.from(Buffer.from(bytes.subarray(row * width, (row + 1) * width)).toString("hex"));
-      };
       const memory = { kernels: plainKernels, scratch: plainHeap };
-      const readTexts = (key: string, slot: number) =>
-        toTexts(messages.rowsOfSlot(group, slot), readAttribute(key), plainHeap);
-      return stored.find(needle, readTexts, memory);
+      const attributes: SlotAttributes = {
+        markHolding: () => false,
+        read: ({ key, slot, from, to }) => {
+          const column = view.column({ kind: "attribute", key });
+          const texts = Array.from(messages.rowsOfSlot(group, slot).subarray(from, to), (row) =>
+            // Damaged slots name attributes that there are not.
+            column.kind === "absent" ? "" : (columnText(column, row) ?? ""),
+          );
+          return toTextVector(texts);
+        },
+      };
+      return stored.find(needle, attributes, memory, range);
     },
   },
 ];
@@ -113,6 +121,20 @@ describe.each(implementations)(`$name (SVC_SEED=${seed})`, ({ openHeap, search }
               const codes = (list: Uint8Array, from: number) => list.subarray(from, from + rowCounts[slot]!);
               expectSame(codes(found.codes, place), codes(variables.codes, at));
             }
+          }
+          const from = random.below(texts.length);
+          const range = { from, to: from + 1 + random.below(texts.length) };
+          const inRange = search(openMessages(source, heap), source, group, needle, range)!;
+          expectSame(inRange.firstTexts, variables.firstTexts);
+          for (let j = 0; j < texts.length; j++) {
+            // A bit outside of the range may be set where the text holds the needle.
+            const isIn = j >= range.from && j < range.to;
+            if (
+              isIn
+                ? bitAt(inRange.found, j) !== bitAt(found.found, j)
+                : bitAt(inRange.found, j) && !bitAt(found.found, j)
+            )
+              throw new Error(`${text} in ${texts[j]}, range ${JSON.stringify(range)}`);
           }
           seen.searches++;
           heap.end();

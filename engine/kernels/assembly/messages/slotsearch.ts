@@ -46,7 +46,8 @@ let waiting: u32 = 0;
 
 /**
  * Searches the slots [from, to). `kinds` and `counts` have the kind of each slot and the number of its rows; `found` has a
- * bit for each text that decoding would make, all 0. Of the caller's fields `text`, `data` and the like are read, and
+ * bit for each text that decoding would make, all 0. Texts outside of [searchFrom, searchTo) are searched only where that is
+ * no more work. Of the caller's fields `text`, `data` and the like are read, and
  * `codes` is where the data begins. Returns `to`, or the number of a slot that repeats an attribute, which the caller
  * searches, or `cutShort`.
  */
@@ -92,6 +93,12 @@ function hasBits(into: SlotDecoding, texts: u32): bool {
   return texts <= into.textsMax - into.texts;
 }
 
+/** Whether the search is for some of `count` texts from `first` on. */
+@inline
+function isWanted(into: SlotDecoding, first: u32, count: u32): bool {
+  return first < into.searchTo && first + count > into.searchFrom;
+}
+
 /** Adds texts to those that wait. */
 @inline
 function addTexts(into: SlotDecoding, count: u32, found: usize): bool {
@@ -110,7 +117,8 @@ function searchWaiting(into: SlotDecoding, found: usize): bool {
     const some = min(count - done, textsAtOnce);
     const sum = takeLengths(into, some, offsetsAt + 4, 0, into.textEnd - into.text);
     if (sum < 0) return false;
-    findRowsFrom(into.text, offsetsAt, some, found, into.texts - count + done);
+    const first = into.texts - count + done;
+    if (isWanted(into, first, some)) findRowsFrom(into.text, offsetsAt, some, found, first);
     into.text += <u32>sum;
   }
   return true;
@@ -231,9 +239,11 @@ function searchDigits(into: SlotDecoding, rows: u32, found: usize): bool {
   const shape = <usize>into.data - length;
   const width = takeNumbers(into, rows);
   if (width < 0 || !hasBits(into, rows)) return false;
-  const places = findPlaces(shape, length);
-  if (places < 0) for (let row: u32 = 0; row < rows; row++) setRowBit(found, into.texts + row);
-  if (places > 0) searchNumbers(into, rows, width, places, found, 0);
+  if (isWanted(into, into.texts, rows)) {
+    const places = findPlaces(shape, length);
+    if (places < 0) for (let row: u32 = 0; row < rows; row++) setRowBit(found, into.texts + row);
+    if (places > 0) searchNumbers(into, rows, width, places, found, 0);
+  }
   into.texts += rows;
   return true;
 }
@@ -244,7 +254,7 @@ function searchIntegers(into: SlotDecoding, rows: u32, found: usize): bool {
   const width = takeNumbers(into, rows);
   if (width < 0 || !hasBits(into, rows)) return false;
   const needle = needleLength();
-  if (needle <= longest && isNumeral(false)) {
+  if (needle <= longest && isWanted(into, into.texts, rows) && isNumeral(false)) {
     for (let behind: u32 = 0; behind <= longest - needle; behind++) notePlace(behind, behind, needle);
     searchNumbers(into, rows, width, longest - needle + 1, found, needle);
   }
@@ -266,6 +276,7 @@ function searchNumbers(
   const wanted = digitsOfNeedle();
   for (let done: u32 = 0; done < rows; done += textsAtOnce) {
     const some = min(rows - done, textsAtOnce);
+    if (!isWanted(into, into.texts + done, some)) continue;
     joinIntegers(streams + done, rows, width, some, base, numbersAt);
     markNumbers(some, places, wanted, found, into.texts + done, digitsMin);
   }
@@ -277,12 +288,13 @@ function searchHex(into: SlotDecoding, rows: u32, found: usize): bool {
   const bytes = <u64>width * <u64>rows;
   if (!takeData(into, bytes) || !hasBits(into, rows)) return false;
   const length = width * 2;
-  if (needleLength() <= length && isNumeral(true)) {
+  if (needleLength() <= length && isWanted(into, into.texts, rows) && isNumeral(true)) {
     const from = <usize>into.data - <usize>bytes;
     const atOnce = min(bytesAtOnce / length, textsAtOnce);
     for (let i: u32 = 0; i <= min(rows, atOnce); i++) store<u32>(offsetsAt + (<usize>i << 2), i * length);
     for (let done: u32 = 0; done < rows; done += atOnce) {
       const some = min(rows - done, atOnce);
+      if (!isWanted(into, into.texts + done, some)) continue;
       writeHex(from + <usize>done * width, <usize>some * width);
       findRowsFrom(textsAt, offsetsAt, some, found, into.texts + done);
     }

@@ -43,6 +43,9 @@ export class SlotDecoding {
   codes: u32;
   codesMax: u32;
   codesLength: u32;
+  /** A search is for the texts [searchFrom, searchTo). */
+  searchFrom: u32;
+  searchTo: u32;
 }
 
 /** Where the caller writes the fields above, four bytes each. */
