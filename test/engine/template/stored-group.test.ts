@@ -57,7 +57,9 @@ function search(chunk: ChunkColumns, cache: ColumnCache, text: string, ignoreCas
 function drawText(rows: readonly LogRow[], random: Random): string {
   const { message } = random.pick(rows);
   const words = message.split(/[\s:]+/).filter((word) => word !== "");
-  if (words.length > 0 && random.oneIn(3)) return random.pick(words);
+  const long = words.filter((word) => /[0-9]{7}/.test(word));
+  if (long.length > 0 && random.oneIn(2)) return random.pick(long);
+  if (words.length > 0 && random.oneIn(4)) return random.pick(words);
   const text = random.oneIn(4) || words.length === 0 ? message : random.pick(words);
   const from = random.below(text.length);
   return text.slice(from, from + 1 + random.below(Math.min(12, text.length - from)));
