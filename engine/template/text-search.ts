@@ -12,11 +12,11 @@ import { cutTexts } from "../vector/text.ts";
 import type { MessageColumn } from "./message-column.ts";
 import type { VariableCondition } from "./needle-shape.ts";
 import type { TextNeedle } from "./text-needle.ts";
-import { textsPerBlock } from "./token-filter.ts";
+import { textsOfBlocks, textsPerBlock } from "./token-filter.ts";
 import { isSingleVariable, slotByte } from "./tokenizer.ts";
 import { findText, hasOwnTexts, type ReadableSlot } from "./variables/readable-slot.ts";
 import { CharClass } from "./variables/slot-encoding.ts";
-import type { FoundVariables, SearchMemory, TextRange } from "./variables/stored-group.ts";
+import type { FoundVariables, SearchMemory } from "./variables/stored-group.ts";
 import { groupOf, type VariableGroup } from "./variables/variable-columns.ts";
 import {
   type GroupFilters,
@@ -256,7 +256,7 @@ class MessageSearch {
       const mayRepeat = (texts: number) =>
         blocks === undefined || blocks.some((block) => (block + 1) * textsPerBlock > texts);
       if (blocks !== undefined || slots.length * fewSlotsDivisor >= all.length) {
-        const stored = this.#column.searchGroup(group, inVariable.needle, blocks && rangeOf(blocks));
+        const stored = this.#column.searchGroup(group, inVariable.needle, blocks && textsOfBlocks(blocks));
         if (stored !== undefined) {
           const texts = stored.firstTexts.at(-1)!;
           if (mayRepeat(texts)) this.#markRepeated(group, stored);
@@ -381,11 +381,6 @@ class MessageSearch {
     this.#matchingRows ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
     return this.#matchingRows;
   }
-}
-
-/** The range of texts from the first to the last of some blocks, which are in ascending order. */
-function rangeOf(blocks: readonly number[]): TextRange {
-  return { from: blocks[0]! * textsPerBlock, to: (blocks.at(-1)! + 1) * textsPerBlock };
 }
 
 /** Maximum number of hits that one call of a kernel returns. */

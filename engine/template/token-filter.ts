@@ -13,6 +13,11 @@ import { buildMembershipFilter } from "../vector/membership-filter.ts";
 /** Number of texts in every block but the last, where the texts are variables. Part of the format. */
 export const textsPerBlock = 16_384;
 
+/** The range of texts from the first to the last of some blocks, which are in ascending order. */
+export function textsOfBlocks(blocks: readonly number[]): { from: number; to: number } {
+  return { from: blocks[0]! * textsPerBlock, to: (blocks.at(-1)! + 1) * textsPerBlock };
+}
+
 /** A sequence of at least this many decimal digits is a long token. Any nine digits in a row are one of its pieces. */
 const decimalTokenMin = 9;
 const decimalPieceBase = 10 ** (decimalTokenMin - 1);
