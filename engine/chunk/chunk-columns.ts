@@ -45,8 +45,10 @@ export class ChunkColumns {
   readonly storedGroups = new CachedValues<number, StoredGroup>();
   /** How many views searched each group of variables. */
   readonly searches = new Map<number, number>();
-  /** Groups of variables of which single values or a range were read: the next time they are decoded as a whole. */
-  readonly readInPart = new Set<number>();
+  /** Groups of variables of which single values were read: the next time they are decoded as a whole. */
+  readonly readSingly = new Set<number>();
+  /** Groups of variables of which some texts were searched: the next time, too. */
+  readonly searchedInPart = new Set<number>();
   /** The order of the messages by template. */
   readonly orders = new CachedValues<"message", TemplateOrder>();
   readonly filters = new CachedValues<number, Uint8Array>();

@@ -76,7 +76,7 @@ export class VariableLoader implements MessageLoader {
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
     const known = this.#single.get(group);
     if (known !== undefined) return known.values;
-    if (!this.#isFirstRead(group)) return undefined;
+    if (!this.#isFirstRead(group, this.#reader.chunk.readSingly)) return undefined;
     const payload = this.#reader.read(this.#find(group));
     const values = openSingleValues(payload, messages, group, this.#readAttribute);
     this.#single.set(group, { values, payload });
@@ -113,8 +113,8 @@ export class VariableLoader implements MessageLoader {
     needle: Needle,
     range: TextRange,
   ): FoundVariables | undefined {
-    const { heap } = this.#reader;
-    if (!this.#isFirstRead(group)) return undefined;
+    const { heap, chunk } = this.#reader;
+    if (!this.#isFirstRead(group, chunk.searchedInPart)) return undefined;
     const stored = this.#reader.decode(this.#find(group), heap.scratch, (payload) =>
       openStoredGroup(payload, messages, group, heap.scratch),
     );
@@ -147,11 +147,10 @@ export class VariableLoader implements MessageLoader {
     };
   }
 
-  /** Whether a group may be read in part: it was not yet, and is not decoded. Notes that it is now. */
-  #isFirstRead(group: number): boolean {
-    const { groups, readInPart } = this.#reader.chunk;
-    if (!this.#copies || groups.has(group) || readInPart.has(group)) return false;
-    readInPart.add(group);
+  /** Whether a group may be read in part: it is not decoded, nor among those that were `read`. Adds it to these. */
+  #isFirstRead(group: number, read: Set<number>): boolean {
+    if (!this.#copies || this.#reader.chunk.groups.has(group) || read.has(group)) return false;
+    read.add(group);
     return true;
   }
 

@@ -105,7 +105,7 @@ test.each(sets)(`of %s (SVC_SEED=${seed})`, (name, bytesMax, rowsOf) => {
       if (isNew && /^[a-z0-9]{1,6}$/i.test(text)) expect(chunk.groups.size, where).toBe(0);
       seen.hits += expected.length;
       seen.stored += chunk.storedGroups.size;
-      seen.inPart += chunk.readInPart.size;
+      seen.inPart += chunk.searchedInPart.size;
       seen.decoded += chunk.groups.size;
     }
   }
