@@ -23,8 +23,11 @@ export interface ScanAnswer {
 /** What a scan needs of its thread. */
 export interface ChunkAccess {
   open: OpenChunkView;
-  /** Runs work that opens chunks and closes them again. It may have to wait until other queries give memory back. */
-  inTurn: <T>(work: () => T | Promise<T>) => Promise<T>;
+  /**
+   * Runs work that opens chunks and closes them again; other queries may have to give memory back first. The work must not
+   * call this again. Throws what `checkControl` throws while it waits. Where memory is short all of the task runs once more.
+   */
+  useColumns: <T>(work: () => T | Promise<T>) => Promise<T>;
   yieldThread: YieldThread;
   /** Which of the chunks this thread must not open, since scan threads will read them; by default none. */
   leftToOthers?: (chunks: readonly ChunkRef[]) => ReadonlySet<ChunkRef>;

@@ -18,6 +18,7 @@ import type {
   AttributeTexts,
   FoundVariables,
   SlotAttributes,
+  StoredGroup,
   TextRange,
 } from "../template/variables/stored-group.ts";
 import {
@@ -52,6 +53,8 @@ export class VariableLoader implements MessageLoader {
   readonly #attributes: AttributeColumns;
   /** Groups that are read value by value, with the payloads that they are read from. */
   readonly #single = new Map<number, { values: SingleValues; payload: Uint8Array }>();
+  /** Groups as they are stored, of which this view searched a part. */
+  readonly #inPart = new Map<number, StoredGroup>();
   /** Groups that this view searched. */
   readonly #searched = new Set<number>();
 
@@ -76,9 +79,11 @@ export class VariableLoader implements MessageLoader {
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
     const known = this.#single.get(group);
     if (known !== undefined) return known.values;
-    if (!this.#isFirstRead(group, this.#reader.chunk.readSingly)) return undefined;
+    const { readSingly } = this.#reader.chunk;
+    if (!this.#mayReadInPart(group, readSingly)) return undefined;
     const payload = this.#reader.read(this.#find(group));
     const values = openSingleValues(payload, messages, group, this.#readAttribute);
+    readSingly.add(group);
     this.#single.set(group, { values, payload });
     return values;
   }
@@ -114,11 +119,16 @@ export class VariableLoader implements MessageLoader {
     range: TextRange,
   ): FoundVariables | undefined {
     const { heap, chunk } = this.#reader;
-    if (!this.#isFirstRead(group, chunk.searchedInPart)) return undefined;
-    const stored = this.#reader.decode(this.#find(group), heap.scratch, (payload) =>
-      openStoredGroup(payload, messages, group, heap.scratch),
+    const isOpen = this.#inPart.has(group);
+    if (!isOpen && !this.#mayReadInPart(group, chunk.searchedInPart)) return undefined;
+    const stored = getOrMake(this.#inPart, group, () =>
+      this.#reader.decode(this.#find(group), heap.scratch, (payload) =>
+        openStoredGroup(payload, messages, group, heap.scratch),
+      ),
     );
-    return stored.find(needle, this.#slotAttributes(messages, group), heap, range);
+    const found = stored.find(needle, this.#slotAttributes(messages, group), heap, range);
+    chunk.searchedInPart.add(group);
+    return found;
   }
 
   /** The attributes of a group's slots, for one search. */
@@ -147,11 +157,9 @@ export class VariableLoader implements MessageLoader {
     };
   }
 
-  /** Whether a group may be read in part: it is not decoded, nor among those that were `read`. Adds it to these. */
-  #isFirstRead(group: number, read: Set<number>): boolean {
-    if (!this.#copies || this.#reader.chunk.groups.has(group) || read.has(group)) return false;
-    read.add(group);
-    return true;
+  /** Whether a group may be read in part: it is not decoded, nor among those that were `read` in part. */
+  #mayReadInPart(group: number, read: ReadonlySet<number>): boolean {
+    return this.#copies && !this.#reader.chunk.groups.has(group) && !read.has(group);
   }
 
   repeated(key: string): RepeatedTexts {

@@ -1,9 +1,10 @@
 /** The texts of some rows of a column, as one vector. */
+import { Failure } from "../failure.ts";
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";
 import { type Column, type ColumnOf, columnBytes, isValid } from "./column.ts";
 
-/** The texts of `rows` on a heap; empty where a row lacks the field. */
+/** The texts of `rows` on a heap; empty where a row lacks the field. Throws Failure "damage". */
 export function gatherRowTexts(column: Column, rows: Uint32Array, heap: Heap): TextVector {
   if (column.kind === "dictionary") return gatherValues(column, rows, heap);
   if (column.kind === "hex") return gatherHex(column, rows, heap);
@@ -20,6 +21,7 @@ function gatherValues(column: ColumnOf<"dictionary">, rows: Uint32Array, heap: H
   const offsets = heap.uint32(rows.length + 1);
   for (let i = 0; i < rows.length; i++) {
     const code = codes[rows[i]!]!;
+    if (code > valueCount) throw new Failure("damage", "column: a code has no value");
     const length = code === valueCount ? 0 : values.offsets[code + 1]! - values.offsets[code]!;
     offsets[i + 1] = offsets[i]! + length;
   }

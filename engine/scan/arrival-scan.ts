@@ -64,7 +64,7 @@ interface SelectionScan {
 
 /** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Promise<ArrivedAnswer> {
-  const { open, inTurn, yieldThread } = access;
+  const { open, useColumns, yieldThread } = access;
   const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));
@@ -74,14 +74,14 @@ export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Prom
       await yieldThread();
       checkControl(task.control);
       try {
-        await inTurn(() => scanChunk({ task, ref, open, reading, scanned }));
+        await useColumns(() => scanChunk({ task, ref, open, reading, scanned }));
       } catch (error) {
         damaged.push(toDamagedChunk(ref, error));
         break;
       }
     }
   }
-  const found = await inTurn(() => readings.map(({ first }) => gathered(task, first, open, damaged)));
+  const found = await useColumns(() => readings.map(({ first }) => gathered(task, first, open, damaged)));
   return { found, scanned, damaged };
 }
 

@@ -154,7 +154,7 @@ export class Lease implements ColumnHeap {
     this.#cache.release(entry);
   }
 
-  /** Gives back what it holds. Calls after the first do nothing. */
+  /** Gives back what it holds. */
   end(): void {
     this.#cache.endLease(this);
     for (const entry of this.#pinned) {

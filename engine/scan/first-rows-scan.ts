@@ -48,7 +48,7 @@ export interface SearchAnswer extends ScanAnswer {
 export async function scanFirstRows(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
   const search = createSearch(task, access);
   await answerFrom([eachChunk(search, [fromColumns((chunk) => searchChunk(search, chunk))])], task);
-  return search.inTurn(() => finishSearch(search));
+  return search.useColumns(() => finishSearch(search));
 }
 
 /** What the query thread knows of a search before any column is read. */

@@ -18,7 +18,7 @@ export interface FoundRows {
   firstText: Uint32Array;
   /** The different keys of attributes. */
   keys: string[];
-  /** For each text that is a value: the index of its key. */
+  /** For each text the index of its key, where it is the value of an attribute. */
   keyOf: Uint32Array;
 }
 

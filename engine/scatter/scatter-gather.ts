@@ -130,7 +130,7 @@ export async function scatterGather<Answer extends ScanAnswer>(
     if (!isWorthMetadata(task)) return askResidual(task);
     const metadata = await context.queryThread.answerFromMetadata(task);
     // The first questions after a warm-up are about chunks that no thread has opened: the scan threads prune them, too.
-    if (task.control.isWarmUp) return askResidual(task, metadata);
+    if (task.control.isWarmUp) return askResidual(task);
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
     if (metadata.isLeftToOthers) context.runInBackground(learnMetadata(context, task));
     // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have

@@ -119,13 +119,13 @@ function dropEmptyGroups(groups: GroupTable, part: SingleSeriesPart): { count: n
  * Selects the chunks that have series of the query, in order of arrival, so that the latest declaration of a type wins.
  */
 async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChunk[]> {
-  const { task, yieldThread, inTurn, scanned, damaged } = aggregation;
+  const { task, yieldThread, useColumns, scanned, damaged } = aggregation;
   const chunks: SelectedChunk[] = [];
   for (const ref of sortByArrival(task.chunks)) {
     await yieldThread();
     checkControl(task.control);
     try {
-      const selected = await inTurn(() => selectFromChunk(aggregation, ref));
+      const selected = await useColumns(() => selectFromChunk(aggregation, ref));
       if (selected === undefined) countSkippedChunk(scanned, chunkSize(ref));
       else chunks.push(selected);
     } catch (error) {
@@ -307,7 +307,7 @@ async function readDay(folding: SampleFolding, day: number, chunks: readonly Sel
     const overlapping = chunks.filter(
       ({ timeNsMin, timeNsMax }) => timeNsMin < slice.to && timeNsMax >= slice.from,
     );
-    await folding.inTurn(() => readSlice(folding, overlapping, slice));
+    await folding.useColumns(() => readSlice(folding, overlapping, slice));
   }
 }
 

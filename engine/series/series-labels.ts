@@ -58,7 +58,7 @@ interface SeriesCounting {
  * Runs one task. Throws Failure "limit", "deadline" or "cancelled", and "input" for steps that are not label filters.
  */
 export async function countSeries(task: SeriesCountTask, access: ChunkAccess): Promise<SeriesCountAnswer> {
-  const { open, inTurn, yieldThread } = access;
+  const { open, useColumns, yieldThread } = access;
   const { control } = task;
   const counting: SeriesCounting = {
     task,
@@ -73,7 +73,7 @@ export async function countSeries(task: SeriesCountTask, access: ChunkAccess): P
     await yieldThread();
     checkControl(control);
     try {
-      await inTurn(() => countChunk(counting, ref, open));
+      await useColumns(() => countChunk(counting, ref, open));
     } catch (error) {
       damaged.push(toDamagedChunk(ref, error));
     }

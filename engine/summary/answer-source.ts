@@ -69,7 +69,7 @@ export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]
         residual.push(ref);
         continue;
       }
-      if (!(await scan.inTurn(() => isAnswered(scan, ref, sources)))) residual.push(ref);
+      if (!(await scan.useColumns(() => isAnswered(scan, ref, sources)))) residual.push(ref);
     }
     return residual;
   };

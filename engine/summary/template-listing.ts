@@ -41,13 +41,13 @@ export interface ListedTemplates {
  * templates. Throws Failure "deadline", "cancelled", "limit".
  */
 export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
-  const { open, inTurn, yieldThread } = access;
+  const { open, useColumns, yieldThread } = access;
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
     await yieldThread();
     checkControl(task.control);
     if (ref.kind !== "sealed") continue;
-    const found = await inTurn(() => listChunk(open, ref));
+    const found = await useColumns(() => listChunk(open, ref));
     if (found !== undefined) listed.push(found);
   }
   return listed;

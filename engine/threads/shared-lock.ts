@@ -1,18 +1,28 @@
-/** A lock that many pieces of work hold together, or one alone. Whoever asks first gets it first. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Work that waits for the lock. */
 interface Waiting {
   isExclusive: boolean;
   begin: () => void;
 }
 
+/** How often work that waits looks whether it is still wanted. */
+const checkEveryMs = 20;
+
+/**
+ * A lock that many pieces of work hold together, or one alone. Whoever asks first gets it first. Work must not ask for the lock
+ * again. While it waits, and before it begins, `check` is called: what that throws ends the wait.
+ */
 export class SharedLock {
   readonly #waiting: Waiting[] = [];
   #sharers = 0;
   #isExclusive = false;
 
-  /** Runs work beside other shared work. It must not ask for the lock again. */
-  async shared<T>(work: () => T | Promise<T>): Promise<T> {
-    await this.#acquire(false);
+  /** Runs work beside other shared work. */
+  async shared<T>(work: () => T | Promise<T>, check: () => void): Promise<T> {
+    await this.#acquire(false, check);
     try {
+      check();
       return await work();
     } finally {
       this.#sharers--;
@@ -20,10 +30,11 @@ export class SharedLock {
     }
   }
 
-  /** Runs work while no other holds the lock. It must not ask for the lock again. */
-  async exclusive<T>(work: () => T | Promise<T>): Promise<T> {
-    await this.#acquire(true);
+  /** Runs work while no other holds the lock. */
+  async exclusive<T>(work: () => T | Promise<T>, check: () => void): Promise<T> {
+    await this.#acquire(true, check);
     try {
+      check();
       return await work();
     } finally {
       this.#isExclusive = false;
@@ -31,11 +42,22 @@ export class SharedLock {
     }
   }
 
-  async #acquire(isExclusive: boolean): Promise<void> {
-    await new Promise<void>((begin) => {
-      this.#waiting.push({ isExclusive, begin });
-      this.#admit();
-    });
+  async #acquire(isExclusive: boolean, check: () => void): Promise<void> {
+    const begun = Promise.withResolvers<void>();
+    const waiting: Waiting = { isExclusive, begin: begun.resolve };
+    this.#waiting.push(waiting);
+    this.#admit();
+    while (this.#waiting.includes(waiting)) {
+      await Promise.race([begun.promise, sleep(checkEveryMs)]);
+      if (!this.#waiting.includes(waiting)) break;
+      try {
+        check();
+      } catch (error) {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        this.#admit();
+        throw error;
+      }
+    }
   }
 
   /** Gives the lock to those at the head of the queue who can hold it now. */

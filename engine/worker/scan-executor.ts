@@ -108,7 +108,7 @@ export class ScanExecutor {
   readonly readers: ChunkReaders;
   readonly #cache: ColumnCache;
   /** Held while a task has chunks open. */
-  readonly #columns = new SharedLock();
+  readonly #columnLock = new SharedLock();
   /** Chunks that the present warm-up has open. */
   #warmUpReaders: ChunkReaders | undefined;
   readonly #summaries = new DaySummaries();
@@ -133,7 +133,7 @@ export class ScanExecutor {
     switch (task.kind) {
       case "read":
         checkControl(task.control);
-        return access.inTurn(() => readChunk(task, access));
+        return access.useColumns(() => readChunk(task, access));
       case "arrived":
         return scanArrivals(task, access);
       case "samples":
@@ -141,7 +141,7 @@ export class ScanExecutor {
       case "series":
         return countSeries(task, access);
       case "census":
-        return access.inTurn(() => countActiveSeries(task, access));
+        return access.useColumns(() => countActiveSeries(task, access));
       case "templates":
         return listTemplates(task, access);
       case "search":
@@ -274,20 +274,23 @@ export class ScanExecutor {
 
   /**
    * Runs a task. Where its columns do not fit into the cache beside those of other tasks, it runs once more, and no other
-   * task has chunks open while it has.
+   * task reads columns while it does.
    */
   async #withColumns<Task extends ScanTask, Answer>(
     task: Task,
     run: (task: Task, access: ChunkAccess) => Promise<Answer>,
   ): Promise<Answer> {
     const open = this.#opener(task);
-    const runWith = (inTurn: ChunkAccess["inTurn"]) =>
-      withCharge(task, (charged) => run(charged, { open, inTurn, yieldThread: yieldWhenDue() }));
+    const check = () => {
+      if ("control" in task) checkControl(task.control);
+    };
+    const runWith = (useColumns: ChunkAccess["useColumns"]) =>
+      withCharge(task, (charged) => run(charged, { open, useColumns, yieldThread: yieldWhenDue() }));
     try {
-      return await runWith((work) => this.#columns.shared(work));
+      return await runWith((work) => this.#columnLock.shared(work, check));
     } catch (error) {
       if (!(error instanceof ColumnMemoryFailure) || !error.isShared) throw error;
-      return runWith((work) => this.#columns.exclusive(work));
+      return runWith((work) => this.#columnLock.exclusive(work, check));
     }
   }
 

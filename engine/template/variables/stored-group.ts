@@ -107,7 +107,7 @@ export class StoredGroup {
       if (from >= to || first + rows > this.#texts) return rows;
       const texts = { key: this.#keys[key] ?? "", slot, from, to };
       if (!attributes.markHolding(texts, needle, found, first + from))
-        markHolding(this.#read(texts, attributes, memory), needle, memory, (i) =>
+        forEachHolding(this.#read(texts, attributes, memory), needle, memory, (i) =>
           setBit(found, first + from + i),
         );
       return rows;
@@ -123,7 +123,7 @@ export class StoredGroup {
 }
 
 /** Calls back with the index of each text that holds a needle. */
-function markHolding(
+function forEachHolding(
   texts: TextVector,
   needle: Needle,
   { kernels, scratch }: SearchMemory,

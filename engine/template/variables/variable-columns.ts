@@ -352,7 +352,7 @@ export function decodeVariables(
       rowCounts: uint32Of(scratch.place(bytesOf(slots.rowCounts))),
     };
     heap.kernels.decodeSlots(placed, list, group, (slot, key, target) => {
-      target.appendTexts(readTexts(keys[key] ?? "", slots.rowsOf(slot), scratch));
+      heap.withScratch((texts) => target.appendTexts(readTexts(keys[key] ?? "", slots.rowsOf(slot), texts)));
     });
   });
   return group;

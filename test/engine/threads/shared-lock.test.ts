@@ -25,7 +25,13 @@ test(`exclusive work is alone, shared work is not, and both come in the order in
   for (let number = 0; number < 2_000; number++) {
     const isExclusive = random.oneIn(5);
     const hold = isExclusive ? lock.exclusive : lock.shared;
-    ended.push(hold.call(lock, () => work(number, isExclusive)) as Promise<number>);
+    ended.push(
+      hold.call(
+        lock,
+        () => work(number, isExclusive),
+        () => undefined,
+      ) as Promise<number>,
+    );
     if (random.oneIn(3)) await setImmediate();
   }
   const numbers = Array.from({ length: ended.length }, (_, i) => i);
@@ -40,13 +46,42 @@ test("work that fails gives the lock to the next", async () => {
     await sleep(1);
     throw new Error("as expected");
   };
+  const check = () => undefined;
   const ended = [
-    lock.exclusive(fail),
-    lock.shared(fail),
-    lock.exclusive(() => "done"),
-    lock.shared(() => "too"),
+    lock.exclusive(fail, check),
+    lock.shared(fail, check),
+    lock.exclusive(() => "done", check),
+    lock.shared(() => "too", check),
   ];
   expect((await Promise.allSettled(ended)).map(({ status }) => status)).toEqual([
     ...["rejected", "rejected", "fulfilled", "fulfilled"],
   ]);
+});
+
+test("work that is not wanted any more does not wait, nor begin, and does not hold up others", async () => {
+  const lock = new SharedLock();
+  const held = Promise.withResolvers<void>();
+  const holder = lock.shared(
+    () => held.promise,
+    () => undefined,
+  );
+  let isWanted = true;
+  const check = () => {
+    if (!isWanted) throw new Error("too late");
+  };
+  const begun: string[] = [];
+  const alone = lock.exclusive(() => begun.push("alone"), check);
+  const behind = lock.shared(
+    () => begun.push("behind"),
+    () => undefined,
+  );
+  await sleep(50);
+  expect(begun).toEqual([]);
+  isWanted = false;
+  await expect(alone).rejects.toThrow("too late");
+  await behind;
+  held.resolve();
+  await holder;
+  await expect(lock.shared(() => begun.push("late"), check)).rejects.toThrow("too late");
+  expect(begun).toEqual(["behind"]);
 });
