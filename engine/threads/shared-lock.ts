@@ -11,7 +11,7 @@ const checkEveryMs = 20;
 
 /**
  * A lock that many pieces of work hold together, or one alone. Whoever asks first gets it first. Work must not ask for the lock
- * again. While it waits, and before it begins, `check` is called: what that throws ends the wait.
+ * again. While it waits, and before it begins after that, `check` is called: what that throws ends the wait.
  */
 export class SharedLock {
   readonly #waiting: Waiting[] = [];
@@ -20,9 +20,11 @@ export class SharedLock {
 
   /** Runs work beside other shared work. */
   async shared<T>(work: () => T | Promise<T>, check: () => void): Promise<T> {
-    await this.#acquire(false, check);
+    const isFree = this.#waiting.length === 0 && !this.#isExclusive;
+    if (isFree) this.#sharers++;
+    else await this.#acquire(false, check);
     try {
-      check();
+      if (!isFree) check();
       return await work();
     } finally {
       this.#sharers--;

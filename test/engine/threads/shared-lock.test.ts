@@ -82,6 +82,6 @@ test("work that is not wanted any more does not wait, nor begin, and does not ho
   await behind;
   held.resolve();
   await holder;
-  await expect(lock.shared(() => begun.push("late"), check)).rejects.toThrow("too late");
+  await expect(lock.exclusive(() => begun.push("late"), check)).rejects.toThrow("too late");
   expect(begun).toEqual(["behind"]);
 });
