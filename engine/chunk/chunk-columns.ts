@@ -47,7 +47,7 @@ export class ChunkColumns {
   readonly searches = new Map<number, number>();
   /** Groups of variables of which single values were read: the next time they are decoded as a whole. */
   readonly readSingly = new Set<number>();
-  /** Groups of variables of which some texts were searched: the next time, too. */
+  /** Groups of variables of which a range of texts was searched: the next time they are decoded as a whole. */
   readonly searchedInPart = new Set<number>();
   /** The order of the messages by template. */
   readonly orders = new CachedValues<"message", TemplateOrder>();

@@ -1,6 +1,6 @@
 /** A chunk opened on one thread: columns are decoded on first use and cached while there is memory for them. */
 
-import { type Column, columnBytes, columnText, isValid } from "../column/column.ts";
+import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
 import { buildSparseColumn, canGroupByCodes, toDictionary } from "../column/dictionary.ts";
 import { decodeColumn, decodeDelta, decodeMessage, decodeSamples } from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
@@ -19,8 +19,6 @@ import {
   readTokenFilter,
   tokenFilterStart,
 } from "../template/variables/variable-columns.ts";
-import type { Bitmap } from "../vector/bitmap.ts";
-import type { Codes } from "../vector/codes.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { decodeText, type TextVector } from "../vector/text.ts";
 import type { ChunkColumns } from "./chunk-columns.ts";
@@ -37,26 +35,10 @@ const plainTextFilters = new WeakMap<Uint8Array, PlainTextFilter>();
  */
 const pagedLookupsMax = 8;
 
-/**
- * The column of an attribute, or with no key that of the overflow attributes. Which rows have a value is read from these
- * fields: columns are of many kinds, and of hundreds in a chunk a row may have few.
- */
+/** The column of an attribute, or with no key that of the overflow attributes. */
 interface AttributeColumn {
   key: string | undefined;
   column: Column;
-  /** Of a dictionary column. */
-  codes: Codes | undefined;
-  /** The code of rows without a value. */
-  absentCode: number;
-  /** Of a column of another kind. */
-  valid: Bitmap | null;
-}
-
-function toAttributeColumn(key: string | undefined, column: Column): AttributeColumn {
-  if (column.kind === "dictionary")
-    return { key, column, codes: column.codes, absentCode: column.valueCount, valid: null };
-  const valid = "valid" in column ? column.valid : null;
-  return { key, column, codes: undefined, absentCode: 0, valid };
 }
 
 /** Access to a chunk under one lease of memory: everything that it returns is valid until `close`. */
@@ -239,8 +221,8 @@ export class ChunkView {
   /** Calls back for every attribute of one row. The value is UTF-8, valid until the next call. */
   eachAttribute(row: number, onAttribute: (key: string, value: Uint8Array) => void): void {
     this.#attributes ??= this.#attributeColumns();
-    for (const { key, column, codes, absentCode, valid } of this.#attributes) {
-      if (codes === undefined ? !isValid(valid, row) : codes[row] === absentCode) continue;
+    for (const { key, column } of this.#attributes) {
+      if (!hasValue(column, row)) continue;
       if (key !== undefined) onAttribute(key, columnBytes(column, row));
       else {
         for (const [name, value] of parseOverflow(columnText(column, row)!))
@@ -252,10 +234,8 @@ export class ChunkView {
   #attributeColumns(): AttributeColumn[] {
     const columns: AttributeColumn[] = [];
     for (const [i, { role, key }] of this.header.columns.all().entries()) {
-      if (role !== "attribute" && role !== "rest") continue;
-      const column = this.#column(i);
-      if (column.kind !== "absent")
-        columns.push(toAttributeColumn(role === "rest" ? undefined : key, column));
+      if (role === "attribute") columns.push({ key, column: this.#column(i) });
+      else if (role === "rest") columns.push({ key: undefined, column: this.#column(i) });
     }
     return columns;
   }

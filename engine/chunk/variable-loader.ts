@@ -75,7 +75,7 @@ export class VariableLoader implements MessageLoader {
     return decoded;
   }
 
-  /** The first view that asks gets single values; a chunk that is asked again is decoded, and cached. */
+  /** Reads single values only for the first view that asks. For later ones the group is decoded, and cached. */
   singleValues(messages: MessageColumn, group: number): SingleValues | undefined {
     const known = this.#single.get(group);
     if (known !== undefined) return known.values;
@@ -111,7 +111,7 @@ export class VariableLoader implements MessageLoader {
     return stored.find(needle, this.#slotAttributes(messages, group), heap);
   }
 
-  /** The first view that asks searches the group as it is stored; a chunk that is asked again is decoded, and cached. */
+  /** Searches a range of texts as they are stored, only for the first view that asks. For later ones the group is decoded, and cached. */
   #searchRange(
     messages: MessageColumn,
     group: number,

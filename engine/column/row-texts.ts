@@ -1,6 +1,7 @@
 /** The texts of some rows of a column, as one vector. */
 import { Failure } from "../failure.ts";
 import type { Heap } from "../kernels/heap.ts";
+import { hexDigits } from "../kernels/plain-decoding.ts";
 import type { TextVector } from "../vector/text.ts";
 import { type Column, type ColumnOf, columnBytes, isValid } from "./column.ts";
 
@@ -33,8 +34,6 @@ function gatherValues(column: ColumnOf<"dictionary">, rows: Uint32Array, heap: H
   }
   return { offsets, bytes };
 }
-
-const hexDigits = Buffer.from("0123456789abcdef", "latin1");
 
 function gatherHex(column: ColumnOf<"hex">, rows: Uint32Array, heap: Heap): TextVector {
   const { width, valid } = column;

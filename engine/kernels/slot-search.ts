@@ -19,8 +19,8 @@ interface FoundTexts<B extends AnyBuffer> {
 }
 
 /**
- * Searches a slot whose values are those of an attribute, and sets the bits of its texts that hold the needle. `key`: index of
- * the attribute among the group's keys; `first`: index of the slot's first text. Returns how many texts the slot has.
+ * Searches a slot whose values are those of an attribute, and sets the bits of its texts that hold the needle. `key` is the index
+ * of the attribute among the group's keys, `first` the index of the slot's first text. Returns the number of the slot's texts.
  */
 type SearchAttribute = (slot: number, key: number, first: number) => number;
 

@@ -74,7 +74,7 @@ export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Prom
       await yieldThread();
       checkControl(task.control);
       try {
-        await useColumns(() => scanChunk({ task, ref, open, reading, scanned }));
+        await useColumns(() => scanChunk(open, { task, ref, reading, scanned }));
       } catch (error) {
         damaged.push(toDamagedChunk(ref, error));
         break;
@@ -106,7 +106,7 @@ interface ChunkSelectionScan {
   scanned: ScanStatistics;
 }
 
-function scanChunk({ open, ...scan }: Omit<ChunkSelectionScan, "view"> & { open: OpenChunkView }): void {
+function scanChunk(open: OpenChunkView, scan: Omit<ChunkSelectionScan, "view">): void {
   const view = open(scan.ref);
   try {
     readChunk({ ...scan, view });

@@ -18,7 +18,7 @@ export interface FoundRows {
   firstText: Uint32Array;
   /** The different keys of attributes. */
   keys: string[];
-  /** For each text the index of its key, where it is the value of an attribute. */
+  /** For each text that is the value of an attribute, the index of its key in `keys`; for other texts any number, or none. */
   keyOf: Uint32Array;
 }
 
@@ -32,6 +32,11 @@ class RowTexts {
   readonly #bytesOf: number[] = [];
   #keyOf = new Uint32Array(256);
   #keyBytes = 0;
+
+  /** Rows that were ended. */
+  get rows(): number {
+    return this.#firstText.length - 1;
+  }
 
   /** Bytes of all texts, and of the keys as often as they occur. */
   get byteLength(): number {
@@ -55,7 +60,7 @@ class RowTexts {
     }
   }
 
-  /** Ends a row: the texts that follow are those of the next one. */
+  /** Ends a row after its last text. */
   endRow(): void {
     this.#firstText.push(this.#texts.rows);
   }
@@ -91,7 +96,6 @@ export function gatherRows(
   isFull: (bytes: number) => boolean,
 ): FoundRows {
   const texts = new RowTexts();
-  let read = 0;
   let opened: { ref: ChunkRef; view: ChunkView } | undefined;
   try {
     for (const candidate of candidates) {
@@ -104,17 +108,16 @@ export function gatherRows(
         }
         texts.addRow(candidate, opened.view);
       } catch (error) {
-        // The store quarantines the chunk and asks again, so an answer that lacks this row is not used.
+        // The store quarantines the damaged chunk and repeats the query, so this answer, which lacks the row, is discarded.
         damaged.push(toDamagedChunk(ref, error));
       }
       texts.endRow();
-      read++;
       if (isFull(texts.byteLength)) break;
     }
   } finally {
     opened?.view.close();
   }
-  const gathered = candidates.slice(0, read);
+  const gathered = candidates.slice(0, texts.rows);
   return {
     day: Float64Array.from(gathered, ({ day }) => day),
     timeNs: Float64Array.from(gathered, ({ timeNs }) => timeNs),

@@ -42,7 +42,7 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
     return { kind: "aggregate", chunks, ...asked, shared, control };
   };
   const answers = await scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
-    askAndKeepCounts(context, residual, control.isWarmUp ? [] : (metadata?.uncounted ?? [])),
+    askAndKeepCounts(context, residual, metadata?.uncounted ?? []),
   );
   const scanned = sumScanStatistics(answers);
   return { ...(await mergeAnswers(query, answers, control)), scanned };

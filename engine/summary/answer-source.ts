@@ -92,7 +92,7 @@ async function isAnswered(
     for (const source of sources) if (await source({ ref, view, residual })) return true;
     return false;
   } catch (error) {
-    // The store quarantines the chunk and asks again, so what was counted of it is in no answer.
+    // The store quarantines the damaged chunk and repeats the query, so what was counted of the chunk is discarded.
     scan.damaged.push(toDamagedChunk(ref, error));
     return true;
   } finally {

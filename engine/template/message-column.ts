@@ -209,7 +209,7 @@ export class MessageColumn {
   }
 
   slotsOfGroup(group: number): GroupSlots {
-    const { slotBase, starts } = this;
+    const { slotBase } = this;
     const slots = this.slotsOf[group]!;
     const kinds = new Uint8Array(slots.length);
     const rowCounts = new Uint32Array(slots.length);
@@ -218,7 +218,7 @@ export class MessageColumn {
       const slot = slots[i]!;
       while (slotBase[template + 1]! <= slot) template++;
       kinds[i] = this.kinds[slot]!;
-      rowCounts[i] = starts[template + 1]! - starts[template]!;
+      rowCounts[i] = this.rowCount(template);
     }
     return { kinds, rowCounts, rowsOf: (slot) => this.rowsOfSlot(group, slot) };
   }

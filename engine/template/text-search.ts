@@ -278,7 +278,7 @@ class MessageSearch {
     }
   }
 
-  /** Searches the values of one slot, if it has the classes of the needle's characters. */
+  /** Searches the values of one slot, unless none of them has characters of all classes that the needle has. */
   #markSlotValues(group: number, slot: number): void {
     const { classes, indexInGroup } = this.#column;
     if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) return;

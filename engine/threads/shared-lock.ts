@@ -1,3 +1,4 @@
+/** A lock for work that shares something, or needs it alone. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Work that waits for the lock. */

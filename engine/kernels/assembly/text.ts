@@ -12,11 +12,11 @@ import { rowOf, setRowBit } from "./rows.ts";
 
 /** The needle's length in bytes. */
 let length: u32 = 0;
-/** Index in the needle of the byte that is probed first. */
+/** Index in the needle of the byte that is compared first at each place of a text. */
 let first: u32 = 0;
-/** Index in the needle of the byte that is probed next. */
+/** Index of the byte that is compared where the first one is equal. */
 let second: u32 = 0;
-/** Index in the needle of the byte that is probed last; `first` where the needle has fewer than three bytes. */
+/** Index of the byte that is compared where both are equal; `first` where the needle has fewer than three bytes. */
 let third: u32 = 0;
 /** Whether A-Z in the text count as a-z. */
 let folded: bool = false;

@@ -35,8 +35,8 @@ export interface AttributeTexts {
 /** The attributes of a group's slots. */
 export interface SlotAttributes {
   /**
-   * Sets the bits, from `at` on, of the texts that hold a needle. Returns false where they have to be read, since they are not
-   * in memory as texts.
+   * Sets bit `at` + i of `found` where the i-th of the texts holds a needle. Returns false, and sets none, where the texts have to
+   * be read for that.
    */
   markHolding(texts: AttributeTexts, needle: Needle, found: Bitmap, at: number): boolean;
   /** Reads texts onto a heap. */
@@ -55,7 +55,6 @@ export class StoredGroup {
   readonly #heap: Heap;
   readonly #streams: SlotStreams<ArrayBufferLike>;
   readonly #slots: SlotList<ArrayBufferLike>;
-  readonly #rowCounts: Uint32Array;
   readonly #keys: readonly string[];
   readonly #texts: number;
   /** Written by each search, with the same values. */
@@ -85,7 +84,6 @@ export class StoredGroup {
     };
     const rowCounts = heap.uint32(slots.rowCounts.length);
     rowCounts.set(slots.rowCounts);
-    this.#rowCounts = slots.rowCounts;
     this.#slots = { kinds: heap.place(slots.kinds), rowCounts };
     const count = slots.kinds.length;
     this.#references = { firstTexts: heap.uint32(count + 1), valuePlaces: heap.uint32(count) };
@@ -101,7 +99,7 @@ export class StoredGroup {
     const found = memory.scratch.uint8(Math.ceil(this.#texts / 8));
     const into = { texts: this.#texts, ...range, found, ...this.#references };
     memory.kernels.slotTextsHolding(this.#streams, this.#slots, needle, into, (slot, key, first) => {
-      const rows = this.#rowCounts[slot]!;
+      const rows = this.#slots.rowCounts[slot]!;
       const from = Math.max(range.from - first, 0);
       const to = Math.min(range.to - first, rows);
       if (from >= to || first + rows > this.#texts) return rows;
@@ -115,9 +113,9 @@ export class StoredGroup {
     return { ...this.#references, found, keys: this.#keys, codes: this.#streams.data };
   }
 
-  /** Texts of all rows of a slot are kept for the next search. */
+  /** The texts of an attribute in a slot's rows. Where they are those of all its rows, the next search finds them in memory. */
   #read(texts: AttributeTexts, attributes: SlotAttributes, { scratch }: SearchMemory): TextVector {
-    if (texts.to - texts.from < this.#rowCounts[texts.slot]!) return attributes.read(texts, scratch);
+    if (texts.to - texts.from < this.#slots.rowCounts[texts.slot]!) return attributes.read(texts, scratch);
     return getOrMake(this.#attributeTexts, texts.slot, () => attributes.read(texts, this.#heap));
   }
 }

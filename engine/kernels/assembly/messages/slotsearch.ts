@@ -41,14 +41,13 @@ const textsAt: usize = offsetsAt + 8192;
 const placesAt: usize = textsAt;
 const placeBytes: usize = 16;
 
-/** How many of the texts that were counted are not searched yet. Texts of neighbouring slots are searched in one call. */
+/** How many of the last texts that `into.texts` counts are not searched yet: texts of several slots are searched in one call. */
 let waiting: u32 = 0;
 
 /**
  * Searches the slots [from, to). `kinds` and `counts` have the kind of each slot and the number of its rows; `found` has a
- * bit for each text that decoding would make, all 0. Texts outside of [searchFrom, searchTo) are searched only where that is
- * no more work. Of the caller's fields `text`, `data` and the like are read, and
- * `codes` is where the data begins. Returns `to`, or the number of a slot that repeats an attribute, which the caller
+ * bit for each text that decoding would make, all 0. Texts outside of [searchFrom, searchTo) are searched only together with
+ * texts inside. The caller has written the streams and the other fields of `SlotDecoding`; `codes` is where the data begins. Returns `to`, or the number of a slot that repeats an attribute, which the caller
  * searches, or `cutShort`.
  */
 export function searchSlots(kinds: usize, counts: usize, from: u32, to: u32, found: usize): u32 {
@@ -93,7 +92,7 @@ function hasBits(into: SlotDecoding, texts: u32): bool {
   return texts <= into.textsMax - into.texts;
 }
 
-/** Whether the search is for some of `count` texts from `first` on. */
+/** Whether some of the texts [first, first + count) are in [searchFrom, searchTo). */
 @inline
 function isWanted(into: SlotDecoding, first: u32, count: u32): bool {
   return first < into.searchTo && first + count > into.searchFrom;

@@ -60,8 +60,8 @@ export function takeData(into: SlotDecoding, byteLength: u64): bool {
 }
 
 /**
- * Takes the lengths of texts, and writes where each ends behind the one before: `count` u32 at `ends`, the first text begins at
- * `from`. Returns the bytes of all; -1 where lengths are missing or they have more than `room` bytes together.
+ * Reads the lengths of the next `count` texts. Writes the offset at which each of them ends, as u32, to the address `ends`; the
+ * first begins at offset `from`. Returns the sum of the lengths; -1 where lengths are missing or the sum is above `room`.
  */
 export function takeLengths(into: SlotDecoding, count: u32, ends: usize, from: u32, room: u32): i64 {
   if (count > into.lengthsEnd - into.lengths) return -1;
