@@ -9,7 +9,7 @@ import { listMissedAims } from "../../bench/report/aims.ts";
 import type { Report } from "../../bench/report/report.ts";
 
 /** At least one kind for each form of answer. */
-const kinds = ["absent", "regex", "newestWord", "byService", "byMinuteLevel", "topValues", "trace"] as const;
+const kinds = ["absent", "newestWord", "byMinuteLevel", "topValues"] as const;
 const main = new URL("../../bench/main.ts", import.meta.url).pathname;
 /** A seed of the tests must not reach the servers that the benchmark starts. */
 const { SVC_SEED: _, ...env } = process.env;

@@ -29,7 +29,7 @@ export class Child {
   constructor(script: string, argument: unknown, options: ChildOptions = {}) {
     const command = [
       ...(options.wrapper ?? []),
-      process.execPath,
+      ...[process.execPath, "--import", join(import.meta.dirname, "../bundled-layers.ts")],
       join(import.meta.dirname, script),
       JSON.stringify(argument),
     ];

@@ -23,7 +23,7 @@ const killMoments = [
 
 test("kill -9 under load loses no acknowledged batch", async () => {
   const random = seededRandom("kill -9 under load");
-  const kills = scaled(6, 100);
+  const kills = scaled(3, 100);
   const total = { kills: 0, rows: 0, batches: 0 };
   while (total.kills < kills) {
     const dir = temporaryFolder();

@@ -71,7 +71,7 @@ class RestartableDriver {
 describe("a damaged store", () => {
   test("damaged at rest: returns what is intact, reports the rest, and continues to work", async () => {
     const random = seededRandom("damage at rest");
-    await campaign(scaled(6, 300), random, async (driver, base, dir, setFaults) => {
+    await campaign(scaled(3, 300), random, async (driver, base, dir, setFaults) => {
       const faults = inflictFaults(random, dir);
       setFaults(faults);
       return examine(driver, base, dir, faults, random);
@@ -80,7 +80,7 @@ describe("a damaged store", () => {
 
   test("damaged under a running process: the same", async () => {
     const random = seededRandom("damage under a running process");
-    await campaign(scaled(3, 120), random, async (driver, base, dir, setFaults) => {
+    await campaign(scaled(2, 120), random, async (driver, base, dir, setFaults) => {
       await driver.run({ do: "open", dir });
       if (random.oneIn(2)) await driver.run({ do: "read", pageRows: 5_000 });
       const faults = inflictFaults(random, dir);

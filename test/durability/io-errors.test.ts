@@ -91,7 +91,7 @@ async function expectKept(dir: string, { batches, values }: Acknowledged): Promi
 describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () => {
   test.each(calls)("%s fails now and then", async (call) => {
     const random = seededRandom(`${call} fails`);
-    for (let round = 0; round < scaled(2, 40); round++) {
+    for (let round = 0; round < scaled(1, 40); round++) {
       const dir = join(temporaryFolder(), "data");
       const fault = {
         first: random.between(1, 20),

@@ -14,7 +14,8 @@ export const noBrowser = existsSync(executablePath)
   : `${executablePath} is missing: install Debian's chromium, or name one in SVC_CHROMIUM`;
 if (noBrowser !== undefined) console.warn(`tests of the page are skipped: ${noBrowser}`);
 
-/** Screenshots for people to look at. */
+/** Screenshots for people to look at, where SVC_PICTURES=1 asks for them. */
+const arePicturesKept = process.env.SVC_PICTURES === "1";
 const picturesFolder = join(import.meta.dirname, "../../dist/pictures");
 
 export class PageTest {
@@ -85,6 +86,7 @@ export class PageTest {
   }
 
   async picture(page: Page, name: string): Promise<void> {
+    if (!arePicturesKept) return;
     mkdirSync(picturesFolder, { recursive: true });
     await page.screenshot({ path: join(picturesFolder, `${name}.png`) });
   }

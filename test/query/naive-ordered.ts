@@ -15,10 +15,12 @@ export interface NaiveRow<Row extends LogRow> {
   attributes: Attributes;
 }
 
+export type ReadRow = Pick<NaiveRow<LogRow>, "row" | "attributes">;
+
 /** How single rows are read. */
 export interface RowReader {
-  passes: (filter: Filter, row: LogRow, attributes: Attributes) => boolean;
-  fieldText: (field: Field, row: LogRow, attributes: Attributes) => string | undefined;
+  passes: (filter: Filter, row: ReadRow) => boolean;
+  fieldText: (field: Field, row: ReadRow) => string | undefined;
 }
 
 type GroupedStep = Extract<PlanStep, { kind: "assign" | "keep" | "sequence" }>;
@@ -28,9 +30,9 @@ type JoinStep = Extract<PlanStep, { kind: "join" }>;
 function keyOf(
   { fieldText }: RowReader,
   fields: readonly Field[],
-  { row, attributes }: NaiveRow<LogRow>,
+  row: NaiveRow<LogRow>,
 ): string | undefined {
-  const texts = fields.map((field) => fieldText(field, row, attributes) ?? "");
+  const texts = fields.map((field) => fieldText(field, row) ?? "");
   return fields.length > 0 && texts.every((text) => text === "") ? undefined : JSON.stringify(texts);
 }
 
@@ -90,7 +92,7 @@ function assignedText(
   if (at < 0) return undefined;
   const near = group.filter((other) => distanceNs(each, other) <= withinNs);
   const text = (other: NaiveRow<LogRow> | undefined) =>
-    other === undefined || !near.includes(other) ? undefined : fieldText(of!, other.row, other.attributes);
+    other === undefined || !near.includes(other) ? undefined : fieldText(of!, other);
   const between = (other: NaiveRow<LogRow> | undefined) =>
     other === undefined || !near.includes(other) ? undefined : msText(distanceNs(each, other));
   switch (op) {
@@ -121,7 +123,7 @@ function beginsOf<Each extends NaiveRow<LogRow>>(
   withinNs: number,
   reader: RowReader,
 ): Each[] {
-  const isOf = (step: number, each: Each) => reader.passes(of[step]!.filter, each.row, each.attributes);
+  const isOf = (step: number, each: Each) => reader.passes(of[step]!.filter, each);
   const begins: Each[] = [];
   /** Goes backwards: `step` is still to be found before `later`, or has just been found there. */
   const goBack = (step: number, later: Each): void => {
@@ -202,7 +204,7 @@ export function joinNaively<Row extends LogRow>(
     for (const key of each.attributes.keys())
       if (key.startsWith(`${step.signal}.`)) each.attributes.delete(key);
     for (const label of labels) {
-      const text = reader.fieldText(columnOf(label), found.row, found.attributes) ?? "";
+      const text = reader.fieldText(columnOf(label), found) ?? "";
       if (text !== "") each.attributes.set(`${step.signal}.${label}`, text);
     }
     return true;

@@ -14,7 +14,14 @@ import type {
   TextChange,
 } from "../../engine/index.ts";
 import type { PlanStep } from "../../query/index.ts";
-import { hideUnnamed, joinNaively, type NaiveRow, type RowReader, runGroupedStep } from "./naive-ordered.ts";
+import {
+  hideUnnamed,
+  joinNaively,
+  type NaiveRow,
+  type ReadRow,
+  type RowReader,
+  runGroupedStep,
+} from "./naive-ordered.ts";
 import { quantityOf } from "./naive-quantity.ts";
 import { templateId } from "./templates.ts";
 
@@ -29,7 +36,7 @@ export function runSteps<Row extends LogRow>(
 ): Row[] {
   const kept = runOn(
     steps,
-    rows.map((row, place) => ({ row, place, attributes: new Map(Object.entries(row.attributes)) })),
+    rows.map((row, place) => new StoredRow(row, place)),
     others,
   );
   const inOrder = kept.toSorted((a, b) => a.place - b.place);
@@ -37,13 +44,31 @@ export function runSteps<Row extends LogRow>(
   return inOrder.map(({ row, attributes }) => ({ ...row, attributes: toObject(attributes) }));
 }
 
+/** A row as it is stored. Its attributes become a map when a step first asks for them: most filters read messages alone. */
+class StoredRow<Row extends LogRow> implements NaiveRow<Row> {
+  readonly row: Row;
+  readonly place: number;
+  #attributes: Attributes | undefined;
+
+  constructor(row: Row, place: number) {
+    this.row = row;
+    this.place = place;
+  }
+
+  get attributes(): Attributes {
+    this.#attributes ??= new Map(Object.entries(this.row.attributes));
+    return this.#attributes;
+  }
+}
+
 /** Rows of the signals that a query may join, in the order in which they arrived. */
 export type OtherSignals = Readonly<Partial<Record<RowSignal, readonly LogRow[]>>>;
 
 function formatNaively<Row extends LogRow>(
   formats: readonly RowFormat[],
-  { row, place, attributes }: NaiveRow<Row>,
+  each: NaiveRow<Row>,
 ): NaiveRow<Row> {
+  const { row, place, attributes } = each;
   const changed = new Map(attributes);
   for (const { removes } of formats) changed.delete(removes ?? "");
   let { message } = row;
@@ -51,8 +76,7 @@ function formatNaively<Row extends LogRow>(
     const text = parts
       .map((part) => {
         if (part.kind === "literal") return part.text;
-        let inserted =
-          part.field.kind === "level" ? row.level : (fieldText(part.field, row, attributes) ?? "");
+        let inserted = part.field.kind === "level" ? row.level : (fieldText(part.field, each) ?? "");
         for (const change of part.changes) inserted = changeNaively(inserted, change);
         return inserted;
       })
@@ -92,13 +116,10 @@ function runOn<Row extends LogRow>(
   for (const step of steps) {
     if (step.kind === "extract")
       for (const { row, attributes } of kept) extract(step.extractor, row, attributes);
-    else if (step.kind === "filter")
-      kept = kept.filter(({ row, attributes }) => isPassing(step.filter, row, attributes));
+    else if (step.kind === "filter") kept = kept.filter((each) => isPassing(step.filter, each));
     else if (step.kind === "format") kept = kept.map((each) => formatNaively(step.formats, each));
     else if (step.kind === "join") {
-      const other = (others[step.signal] ?? []).map((row, place) => {
-        return { row, place, attributes: new Map(Object.entries(row.attributes)) };
-      });
+      const other = (others[step.signal] ?? []).map((row, place) => new StoredRow(row, place));
       kept = joinNaively(step, kept, runOn(step.steps, other, others), reader);
     } else if (step.kind === "attach") throw new Error("no plan attaches attributes");
     else kept = runGroupedStep(step, kept, reader);
@@ -134,7 +155,8 @@ export function rangeOf(level: string): string | undefined {
 }
 
 /** The text of a field; undefined where the row lacks it. */
-export function fieldText(field: Field, row: LogRow, attributes: Attributes): string | undefined {
+export function fieldText(field: Field, each: ReadRow): string | undefined {
+  const { row } = each;
   switch (field.kind) {
     case "time":
       return String(row.timeNs / 1_000_000n);
@@ -145,31 +167,31 @@ export function fieldText(field: Field, row: LogRow, attributes: Attributes): st
     case "template":
       return templateId(row.message);
     case "attribute":
-      return attributes.get(field.key);
+      return each.attributes.get(field.key);
   }
 }
 
 const decimalOf = (text: string) => (decimal.test(text) ? Number(text) : undefined);
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-function isPassing(filter: Filter, row: LogRow, attributes: Attributes): boolean {
+function isPassing(filter: Filter, row: ReadRow): boolean {
   switch (filter.kind) {
     case "always":
       return true;
     case "never":
       return false;
     case "and":
-      return filter.of.every((each) => isPassing(each, row, attributes));
+      return filter.of.every((each) => isPassing(each, row));
     case "or":
-      return filter.of.some((each) => isPassing(each, row, attributes));
+      return filter.of.some((each) => isPassing(each, row));
     case "not":
-      return !isPassing(filter.of, row, attributes);
+      return !isPassing(filter.of, row);
     case "present":
-      return fieldText(filter.field, row, attributes) !== undefined;
+      return fieldText(filter.field, row) !== undefined;
     case "arrived":
       throw new Error("no plan filters by arrival numbers");
     default:
-      return isTrueFor(filter, fieldText(filter.field, row, attributes) ?? "");
+      return isTrueFor(filter, fieldText(filter.field, row) ?? "");
   }
 }
 
@@ -205,8 +227,11 @@ function compile(pattern: string): RE2JS {
 }
 
 function toLower(text: string): string {
+  if (isAscii.test(text)) return text.toLowerCase();
   return [...text].map(toLowerCharacter).join("");
 }
+
+const isAscii = /^[\0-\x7f]*$/;
 
 function toLowerCharacter(character: string): string {
   const lower = character.toLowerCase();

@@ -11,6 +11,7 @@ import {
   type Store,
   textAt,
 } from "../../../engine/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { fieldText, runSteps } from "../../query/naive.ts";
 import { arbitraryComparedField, arbitrarySteps } from "../arbitrary.ts";
 import {
@@ -24,7 +25,7 @@ import {
 } from "../datasets.ts";
 import { arbitraryAggregation, type Expected, expectedAggregate, expectPoints } from "./aggregations.ts";
 
-const datasets = 40;
+const datasets = scaled(13, 400);
 const queriesEach = 40;
 const secondNs = 1_000_000_000n;
 /** Bucket widths from a millisecond to more than all of time; some do not divide a day. */
@@ -115,5 +116,5 @@ function naivePoints(set: Dataset, query: AggregateQuery): Map<string, Expected[
 }
 
 function textOf(field: Field, row: LogRow): string | undefined {
-  return fieldText(field, row, new Map(Object.entries(row.attributes)));
+  return fieldText(field, { row, attributes: new Map(Object.entries(row.attributes)) });
 }

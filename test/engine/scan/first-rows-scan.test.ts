@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FoundRow, LogRow, Step, Store } from "../../../engine/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { runSteps } from "../../query/naive.ts";
 import { arbitrarySteps } from "../arbitrary.ts";
 import {
@@ -15,7 +16,7 @@ import {
   states,
 } from "../datasets.ts";
 
-const datasets = 42;
+const datasets = scaled(14, 420);
 const queriesEach = 50;
 
 let filled: FilledStore;

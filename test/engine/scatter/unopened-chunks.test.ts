@@ -17,6 +17,7 @@ import {
 } from "../../../engine/index.ts";
 import { textAt } from "../../../engine/vector/text.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { seed } from "../datasets.ts";
 
 const random = new Random(seed);
@@ -101,7 +102,7 @@ function countByLoop({ text, groupBy, from, to }: Question): Map<string, number>
 }
 
 test(`are what a loop over the rows gives, one by one and many at once (SVC_SEED=${seed})`, async () => {
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < scaled(5, 120); round++) {
     const store = await open();
     for (let i = 0; i < 8; i++) {
       const questions = Array.from({ length: random.oneIn(2) ? 1 : 5 }, makeQuestion);

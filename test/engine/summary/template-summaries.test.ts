@@ -26,6 +26,7 @@ import {
   type NeedleKind,
   NeedleSurvey,
 } from "../../../fixtures/needles.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
 import { makeKeyedRows } from "../keyed-rows.ts";
@@ -33,7 +34,7 @@ import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
 const days = 8;
 const chunksADay = 10;
-const filtersEach = 60;
+const filtersEach = scaled(20, 400);
 const dayNs = 86_400_000_000_000n;
 const dir = mkdtempSync(join(tmpdir(), "svc-templates-"));
 let store: Store;

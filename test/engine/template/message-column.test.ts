@@ -12,12 +12,13 @@ import { openPart, serializePart, writePart } from "../../../engine/chunk/part.t
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { plainColumns } from "../../../engine/kernels/heap.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { runSteps } from "../../query/naive.ts";
 import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const datasets = 12;
+const datasets = scaled(5, 120);
 const searchesEach = 200;
 const dayNs = 86_400_000_000_000n;
 

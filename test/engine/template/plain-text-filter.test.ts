@@ -20,6 +20,7 @@ import {
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateRows } from "../../../fixtures/logs.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
 import { arbitraryFilter } from "../message-rows.ts";
@@ -198,7 +199,7 @@ describe(`events of many lines in a store (SVC_SEED=${seed})`, () => {
           ),
         },
       );
-      for (const filter of fc.sample(filters, { seed, numRuns: 120 })) {
+      for (const filter of fc.sample(filters, { seed, numRuns: scaled(40, 1_000) })) {
         const steps = [{ kind: "filter", filter }] as const;
         const [fromNs, toNs] = [rows[0]!.timeNs, rows.at(-1)!.timeNs + 1n];
         const found = await store.search({ signal: "logs", fromNs, toNs, steps: [...steps], limit: 10_000 });

@@ -11,7 +11,7 @@ import { groupNames, signals } from "../../server/control/visible.ts";
 import { call, lines, type Running, startServer } from "../../server/running.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const rounds = process.env.SVC_SOAK === "1" ? 1_000 : 56;
+const rounds = process.env.SVC_SOAK === "1" ? 1_000 : 20;
 const callersARound = 3;
 const clusters = ["prod", "test"] as const;
 const namespaces = ["shop", "shopping"] as const;

@@ -14,7 +14,7 @@ import { LogWriter, RecordLedger, seededRandom } from "./log-writer.ts";
 
 const isSoak = process.env.SVC_SOAK === "1";
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const linesMin = isSoak ? 10_000_000 : 120_000;
+const linesMin = isSoak ? 10_000_000 : 50_000;
 
 const dir = mkdtempSync(join(tmpdir(), "svc-tail-"));
 let agent: ChildProcess | undefined;

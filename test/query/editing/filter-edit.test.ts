@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { editQuery, filtersOf, parseLogsQuery, printQuery } from "../../../query/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../arbitrary-search.ts";
 import { evaluateSearch, isSameText, labelValue } from "../naive-search.ts";
 
@@ -48,7 +49,7 @@ describe("a filter on a field", () => {
           expect([edit, evaluateSearch(edited, row) !== undefined]).toEqual([edit, isWanted]);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: scaled(600, 20_000) },
     );
   });
 
@@ -64,7 +65,7 @@ describe("a filter on a field", () => {
         });
         expect(printQuery(read(editQuery(once, edit)) as never)).toBe(printQuery(read(text) as never));
       }),
-      { numRuns: 1_000 },
+      { numRuns: scaled(400, 10_000) },
     );
   });
 });

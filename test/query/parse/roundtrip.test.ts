@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseLogsQuery, parseQuery, printQuery } from "../../../query/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { anyExpression, anyTerms } from "./arbitrary-tree.ts";
 
 test("a printed expression parses to the same tree and prints the same", () => {
@@ -12,7 +13,7 @@ test("a printed expression parses to the same tree and prints the same", () => {
       expect(read).toEqual(tree);
       expect(printQuery(read)).toBe(printed);
     }),
-    { numRuns: 2_000 },
+    { numRuns: scaled(800, 50_000) },
   );
 }, 60_000);
 
@@ -24,6 +25,6 @@ test("printed terms parse to the same terms and print the same", () => {
       expect(read).toEqual(tree);
       expect(printQuery(read)).toBe(printed);
     }),
-    { numRuns: 2_000 },
+    { numRuns: scaled(800, 50_000) },
   );
 }, 60_000);

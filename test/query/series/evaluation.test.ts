@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openStore, type RowSignal, type Store } from "../../../engine/index.ts";
 import { QueryError, queryTimeseries } from "../../../query/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { arbitraryData } from "./arbitrary-data.ts";
 import { arbitraryQuery, arbitraryRange } from "./arbitrary-queries.ts";
 import { readCases } from "./cases.ts";
@@ -17,7 +18,7 @@ import { evaluate, type NaiveAnswer } from "./naive/evaluator.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const dataSets = 6;
-const queriesPerSet = 400;
+const queriesPerSet = scaled(130, 4_000);
 
 /** Appends samples without the fields that only the naive evaluator has. */
 async function appendSamples(store: Store, samples: readonly NaiveSample[]): Promise<void> {

@@ -7,7 +7,7 @@ import { anyScene, type Life } from "./rows/scene.ts";
 import { dustMs, minute, RowsWorld, retryWaitMs, second } from "./rows/world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const histories = process.env.SVC_SOAK === "1" ? 2_500 : 120;
+const histories = process.env.SVC_SOAK === "1" ? 2_500 : 50;
 
 test(`a fire that the stored rows demand is told, none that they forbid (SVC_SEED=${seed})`, {
   timeout: 3_600_000,

@@ -22,6 +22,7 @@ import {
 } from "./kill-scene.ts";
 import { byTime, naiveFires, type Told } from "./naive.ts";
 
+const bundled = ["--import", join(import.meta.dirname, "../../bundled-layers.ts")];
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const kills = process.env.SVC_SOAK === "1" ? 50 : 3;
 
@@ -30,9 +31,13 @@ async function run(
   plan: KilledArguments,
   kill: { afterLines: number; thenMs: number } | null,
 ): Promise<number> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "killed.ts"), JSON.stringify(plan)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [...bundled, join(import.meta.dirname, "killed.ts"), JSON.stringify(plan)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   let lines = 0;
   let nowMs = plan.nowMs;
   for await (const line of createInterface({ input: child.stdout })) {

@@ -14,7 +14,7 @@ const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31))
 const size =
   process.env.SVC_SOAK === "1"
     ? { alerts: 200, queries: 60, hours: 7 * 24 }
-    : { alerts: 16, queries: 8, hours: 30 };
+    : { alerts: 10, queries: 6, hours: 20 };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -100,7 +100,7 @@ async function seedDays(server: Addressed, startMs: number): Promise<void> {
 
 async function startDayServer(order: DayOrder): Promise<{ server: DayServer; child: ChildProcess }> {
   const child = fork(join(import.meta.dirname, "day-server.ts"), [JSON.stringify(order)], {
-    execArgv: ["--expose-gc"],
+    execArgv: ["--expose-gc", "--import", join(import.meta.dirname, "../../bundled-layers.ts")],
   });
   const [server] = (await once(child, "message")) as [DayServer];
   return { server, child };

@@ -10,6 +10,7 @@ import { parseLabels } from "../../../server/ingest/loki/labels.ts";
 import { addEntry, addServiceName, type Texts } from "../../../server/ingest/loki/stream.ts";
 import { decodeOrRefuse } from "../../../server/ingest/protobuf-scanner.ts";
 import type { RowSink } from "../../../server/ingest/row-sink.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { mutateBody } from "./body-mutation.ts";
 import { makePlainTask } from "./decode-task.ts";
 import { anyAdmission, anyText, arrivalMs } from "./json/json-bodies.ts";
@@ -170,7 +171,7 @@ describe(`entries of a push request (SVC_SEED=${seed})`, () => {
       fc.property(bodies, fc.boolean(), (body, flattensJson) => {
         check(body, { flattensJson });
       }),
-      { seed, numRuns: 3_000 },
+      { seed, numRuns: scaled(1_000, 100_000) },
     );
   });
 
@@ -179,13 +180,14 @@ describe(`entries of a push request (SVC_SEED=${seed})`, () => {
       fc.property(bodies, anyAdmission(seed), (body, admission) => {
         check(body, { admission });
       }),
-      { seed, numRuns: 2_000 },
+      { seed, numRuns: scaled(700, 50_000) },
     );
   });
 
   test("are the same where the body is changed at random", () => {
     const random = new Random(seed);
-    for (const body of fc.sample(bodies, { seed, numRuns: 4_000 })) check(mutateBody(body, random));
+    for (const body of fc.sample(bodies, { seed, numRuns: scaled(1_500, 100_000) }))
+      check(mutateBody(body, random));
   });
 
   test("are the same where the body is cut off", () => {

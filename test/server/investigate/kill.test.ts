@@ -12,6 +12,7 @@ import { InvestigationRecords } from "../../../server/investigate/records.ts";
 import { openReceiver } from "../notify/receiver.ts";
 import type { SentTo } from "./fire-rig.ts";
 
+const bundled = ["--import", join(import.meta.dirname, "../../bundled-layers.ts")];
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const kills = process.env.SVC_SOAK === "1" ? 30 : 4;
 const fires = kills * 10;
@@ -23,7 +24,7 @@ test(`each fire once, each event under one id (SVC_SEED=${seed})`, { timeout: 30
   const receiver = await openReceiver(200);
   const run = async (killMs: number | undefined): Promise<string> => {
     const plan = JSON.stringify({ dir, url: receiver.url, fires });
-    const child = spawn(process.execPath, [join(import.meta.dirname, "killed.ts"), plan], {
+    const child = spawn(process.execPath, [...bundled, join(import.meta.dirname, "killed.ts"), plan], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let out = "";

@@ -1,6 +1,6 @@
 /**
- * Nothing that a server has many of keeps its event loop from other work: rows of 20,000 days, 20,000 stored days, 20,000
- * resources of each kind. Where there is no /proc/self/task (not Linux) there is nothing to measure with.
+ * Nothing that a server has many of keeps its event loop from other work: rows of thousands of days, as many stored days, as
+ * many resources of each kind. Where there is no /proc/self/task (not Linux) there is nothing to measure with.
  */
 
 import { existsSync, linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Json, openState, openStore, type StateChange } from "../../../engine/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { kinds } from "../control/samples.ts";
 import { findFreePort } from "../free-port.ts";
 import { newDataFolder, startWatched, type WatchedServer } from "./watched-server.ts";
@@ -22,8 +23,9 @@ const turnMsMax = 50;
  */
 const repeatedMsMax = 200;
 const stopMsMax = 10_000;
-const many = 20_000;
+const many = scaled(5_000, 20_000);
 const dayMs = 86_400_000;
+const groups = scaled(100_000, 300_000);
 
 const isMeasurable = existsSync(`/proc/self/task/${process.pid}/schedstat`);
 
@@ -51,7 +53,7 @@ async function findLongTurns(
 const searchAll = { query: "", startTime: 0, endTime: Date.now() + dayMs };
 
 describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped without /proc)", () => {
-  test("rows of 20,000 days are refused but for some, over HTTP and syslog, and those are sealed in turns", async () => {
+  test("rows of thousands of days are refused but for some, over HTTP and syslog, and those are sealed in turns", async () => {
     const dir = dataFolder();
     const port = await findFreePort();
     const server = await startWatched(dir, ["--syslog", `127.0.0.1:${port}`]);
@@ -70,7 +72,8 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     const long = await findLongTurns(server, {
       "one body": () => send(rows),
       "bodies of other days": async () => {
-        for (let from = 400; from < 3_600; from += 400) await send(rows.slice(from, from + 400));
+        for (let from = 400; from < scaled(1_200, 3_600); from += 400)
+          await send(rows.slice(from, from + 400));
       },
       syslog: async () => {
         const lines = rows.map((_, day) => {
@@ -93,7 +96,7 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     expect(await server.stop()).toBeLessThan(stopMsMax);
   }, 120_000);
 
-  test("20,000 stored days", async () => {
+  test(`${many} stored days`, async () => {
     const dir = dataFolder();
     await storeDays(dir, many);
     const server = await startWatched(dir);
@@ -127,9 +130,8 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     expect(await server.stop()).toBeLessThan(stopMsMax);
   }, 300_000);
 
-  test("searches with 300,000 groups", async () => {
+  test(`searches with ${groups} groups`, async () => {
     const server = await startWatched(dataFolder());
-    const groups = 300_000;
     const now = Date.now();
     for (let from = 0; from < groups; from += 50_000) {
       const rows = Array.from({ length: 50_000 }, (_, i) => {
@@ -137,7 +139,7 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
         const row = {
           timestamp: now - id,
           message: "m",
-          attributes: { id: `id-${id}`, tenth: `${id % 90_000}` },
+          attributes: { id: `id-${id}`, tenth: `${id % (0.3 * groups)}` },
         };
         return `${JSON.stringify(row)}\n`;
       });
@@ -163,7 +165,7 @@ describe.skipIf(!isMeasurable)("the longest turn of the event loop (skipped with
     expect(await server.stop()).toBeLessThan(stopMsMax);
   }, 180_000);
 
-  test("20,000 resources of each kind", async () => {
+  test(`${many} resources of each kind`, async () => {
     const dir = dataFolder();
     await storeResources(dir);
     const server = await startWatched(dir);

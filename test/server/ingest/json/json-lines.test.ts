@@ -8,6 +8,7 @@ import { Random } from "../../../../fixtures/random.ts";
 import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
 import { LogForm } from "../../../../server/ingest/json/log-form.ts";
 import { readLogRow } from "../../../../server/ingest/json/log-row.ts";
+import { scaled } from "../../../durability/campaign.ts";
 import {
   anyAdmission,
   anyText,
@@ -78,7 +79,7 @@ describe(`the fast reader (SVC_SEED=${seed})`, () => {
         const pieces = [first, ...lines];
         checkBody(joinBuffers([...pieces, ...(ends ? [Buffer.alloc(0)] : [])], "\n"), pieces, logs);
       }),
-      { seed, numRuns: 3_000 },
+      { seed, numRuns: scaled(1_000, 100_000) },
     );
   });
 
@@ -88,13 +89,13 @@ describe(`the fast reader (SVC_SEED=${seed})`, () => {
         const pieces = [Buffer.from('{"message":"the first line is no array"}'), ...lines];
         checkBody(joinBuffers(pieces, "\n"), pieces, { ...logs, admission: settings });
       }),
-      { seed, numRuns: 2_000 },
+      { seed, numRuns: scaled(700, 50_000) },
     );
   });
 
   test("many rows give the same batch, whatever their days, keys and values", () => {
     const random = new Random(seed);
-    for (let run = 0; run < 30; run++) {
+    for (let run = 0; run < scaled(10, 300); run++) {
       const rows = 1 + random.below(3_000);
       const [days, keys, values] = [1 + random.below(5), 1 + random.below(700), 1 + random.below(2_000)];
       const pieces = Array.from({ length: rows }, () => {

@@ -7,6 +7,7 @@ import { Random } from "../../../../fixtures/random.ts";
 import { decodeBody } from "../../../../server/index.ts";
 import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { formats } from "../../../../server/ingest/formats.ts";
+import { scaled } from "../../../durability/campaign.ts";
 import { makePlainTask } from "../decode-task.ts";
 import {
   anyAdmission,
@@ -143,7 +144,7 @@ describe(`pieces of a body (SVC_SEED=${seed})`, () => {
     const settings = fc.record({ flattensJson: fc.boolean() });
     fc.assert(
       fc.property(groupsOf(log), settings, (groups, chosen) => check("logs", groups, chosen)),
-      { seed, numRuns: 400 },
+      { seed, numRuns: scaled(150, 10_000) },
     );
   });
 
@@ -152,7 +153,7 @@ describe(`pieces of a body (SVC_SEED=${seed})`, () => {
       fc.property(groupsOf(log), anyAdmission(seed), (groups, admission) =>
         check("logs", groups, { admission }),
       ),
-      { seed, numRuns: 400 },
+      { seed, numRuns: scaled(150, 10_000) },
     );
   });
 
@@ -160,20 +161,20 @@ describe(`pieces of a body (SVC_SEED=${seed})`, () => {
     const fieldNames = { time: "startTimeUnixNano", level: "a", message: "b" };
     fc.assert(
       fc.property(groupsOf(log), (groups) => check("logs", groups, { fieldNames })),
-      { seed, numRuns: 200 },
+      { seed, numRuns: scaled(100, 5_000) },
     );
   });
 
   test("spans of any shape give the same batch, counts and refused lines as one body", () => {
     fc.assert(
       fc.property(groupsOf(span), (groups) => check("traces", groups)),
-      { seed, numRuns: 400 },
+      { seed, numRuns: scaled(150, 10_000) },
     );
   });
 
   test("many rows give the same batch, whatever their days, keys, values and pieces", () => {
     const random = new Random(seed);
-    for (let run = 0; run < 12; run++) {
+    for (let run = 0; run < scaled(5, 120); run++) {
       const [days, keys, values] = [1 + random.below(5), 1 + random.below(700), 1 + random.below(2_000)];
       const groups = Array.from({ length: 1 + random.below(9) }, () =>
         Array.from({ length: 1 + random.below(500) }, () => {

@@ -9,6 +9,7 @@ import type { BodyTask } from "../../../../server/ingest/decode-task.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
 import { readMetricRow } from "../../../../server/ingest/json/metric-row.ts";
 import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
+import { scaled } from "../../../durability/campaign.ts";
 import { randomOf } from "../../control/random.ts";
 import { arrivalMs, makeBuilderApart, makeSampleTask } from "../metrics/kept-series.ts";
 import { shareRandomRules } from "../naive-rules.ts";
@@ -155,7 +156,7 @@ test(`metric rows, valid or broken, give the same batch as JSON.parse (SVC_SEED=
     fc.property(body, (lines) => {
       known += checkBody(lines, false, 500, undefined);
     }),
-    { seed, numRuns: 2_000 },
+    { seed, numRuns: scaled(700, 50_000) },
   );
   expect(known).toBeGreaterThan(2_000);
 });
@@ -165,7 +166,7 @@ test("so do rows under rules, stamps and bounds, and with more series than are t
     fc.property(body, admission, fc.constantFrom(2, 500), (lines, settings, seriesMax) => {
       checkBody(lines, false, seriesMax, settings);
     }),
-    { seed, numRuns: 2_000 },
+    { seed, numRuns: scaled(700, 50_000) },
   );
 });
 
@@ -175,14 +176,14 @@ test("so do elements of an array", () => {
       const whole = lines.filter(isJson);
       if (whole.length > 0) checkBody(whole, true, 500, undefined);
     }),
-    { seed, numRuns: 500 },
+    { seed, numRuns: scaled(200, 10_000) },
   );
 });
 
 test("many series on several days give the same batches, one after the other", () => {
   const random = randomOf(seed);
   const below = (most: number) => Math.floor(random() * most);
-  for (let run = 0; run < 12; run++) {
+  for (let run = 0; run < scaled(4, 100); run++) {
     const [series, days] = [1 + below(1_000), 1 + below(3)];
     const lines = Array.from({ length: 1 + below(40_000) }, () => {
       const labels = { pod: `p${below(series)}`, größe: "ü".repeat(below(4)), empty: "" };

@@ -7,6 +7,7 @@ import { BatchBuilder } from "../../../../engine/index.ts";
 import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
 import { SpanForm } from "../../../../server/ingest/json/span-form.ts";
 import { readSpanRow } from "../../../../server/ingest/json/span-row.ts";
+import { scaled } from "../../../durability/campaign.ts";
 import {
   anyText,
   arrivalMs,
@@ -142,7 +143,7 @@ test(`spans, valid or broken, give the same batch as JSON.parse (SVC_SEED=${seed
     fc.property(linesOf(row), (lines) => {
       checkBody(joinBuffers([first, ...lines], "\n"), [first, ...lines], spans);
     }),
-    { seed, numRuns: 3_000 },
+    { seed, numRuns: scaled(1_000, 100_000) },
   );
 });
 

@@ -12,6 +12,7 @@ import { readLogsProtobuf, readTracesProtobuf } from "../../../../server/ingest/
 import { RowSink } from "../../../../server/ingest/row-sink.ts";
 import { shareJson } from "../../../../server/ingest/shared-memory-json.ts";
 import { Refusal } from "../../../../server/throttle/refusal.ts";
+import { scaled } from "../../../durability/campaign.ts";
 import { makePlainTask } from "../decode-task.ts";
 import { shareRandomRules } from "../naive-rules.ts";
 import { bytesField, makeWireBody, varint } from "./wire-bodies.ts";
@@ -95,7 +96,7 @@ describe(`records in WebAssembly and in TypeScript (SVC_SEED=${seed})`, () => {
   test.each(["logs", "traces"] as const)("random %s, whole and broken", (signal) => {
     const random = new Random(seed);
     let rows = 0;
-    for (let run = 0; run < 3_000; run++) {
+    for (let run = 0; run < scaled(1_000, 100_000); run++) {
       const body = makeWireBody(signal, random);
       rows += check(signal, body, { ...admissionOf(random), flattensJson: random.oneIn(4) });
     }
