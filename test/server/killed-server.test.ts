@@ -25,7 +25,7 @@ import { countsOf, type ServerProcess, serve, stop } from "./campaign/server-pro
 import { findFreePort } from "./free-port.ts";
 import { sendSyslog } from "./ingest/syslog-sender.ts";
 
-const kills = isSoak ? 20 : 3;
+const kills = isSoak ? 20 : 2;
 const senders = 8;
 const folder = mkdtempSync(join(tmpdir(), "svc-killed-"));
 const dir = join(folder, "data");

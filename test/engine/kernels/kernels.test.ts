@@ -53,13 +53,12 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, m
         }
         expect(kernels.largestCode(codes)).toBe(values.reduce((most, value) => Math.max(most, value), 0));
         if (cardinality > 70_000) return;
-        for (const share of [0, 0.01, 0.5, 1]) {
-          const table = Uint8Array.from({ length: cardinality }, () =>
-            randomFraction(random) < share ? 7 : 0,
-          );
-          kernels.codesInTable(codes, table, found);
-          expectBits(found, values, (value) => table[value] !== 0);
-        }
+        const share = random.pick([0, 0.01, 0.5, 1]);
+        const table = Uint8Array.from({ length: cardinality }, () =>
+          randomFraction(random) < share ? 7 : 0,
+        );
+        kernels.codesInTable(codes, table, found);
+        expectBits(found, values, (value) => table[value] !== 0);
       });
     },
   );

@@ -13,13 +13,14 @@ import {
   type Series,
   type SeriesStore,
 } from "../../../query/index.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { arbitraryRow, arbitrarySelector } from "../arbitrary-search.ts";
 import { evaluateSearch, labelValue } from "../naive-search.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const queries = 500;
+const queries = scaled(200, 5_000);
 /** An hour before midnight, so that buckets and ranges cross two partitions. */
 const startMs = Date.UTC(2025, 2, 3, 23);
 const spanMs = 2 * 3_600_000;

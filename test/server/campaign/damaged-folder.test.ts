@@ -292,7 +292,7 @@ function inflictOne(random: Random, dir: string): string {
 }
 
 test("a server on a damaged folder", async () => {
-  const cases = Number(process.env.SVC_CASES ?? scaled(3, 1_000));
+  const cases = Number(process.env.SVC_CASES ?? scaled(2, 1_000));
   const failures: string[] = [];
   for (let i = Number(process.env.SVC_FIRST_CASE ?? 0); i < cases; i++) {
     // A generator for each case, so that one case can be repeated alone.

@@ -95,12 +95,13 @@ function admissionOf(random: Random): Partial<BodyTask> {
 describe(`records in WebAssembly and in TypeScript (SVC_SEED=${seed})`, () => {
   test.each(["logs", "traces"] as const)("random %s, whole and broken", (signal) => {
     const random = new Random(seed);
+    const bodies = scaled(1_000, 100_000);
     let rows = 0;
-    for (let run = 0; run < scaled(1_000, 100_000); run++) {
+    for (let run = 0; run < bodies; run++) {
       const body = makeWireBody(signal, random);
       rows += check(signal, body, { ...admissionOf(random), flattensJson: random.oneIn(4) });
     }
-    expect(rows).toBeGreaterThan(5_000);
+    expect(rows).toBeGreaterThan(1.5 * bodies);
   });
 });
 
