@@ -98,6 +98,7 @@ export {
   emptyScanStatistics,
   type ScanStatistics,
 } from "./plan/scan-statistics.ts";
+export type { CountedTemplate, CountedTemplates, TemplateQuery } from "./plan/template-query.ts";
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";

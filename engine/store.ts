@@ -46,6 +46,7 @@ import type {
   SeriesCount,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
+import type { CountedTemplates, TemplateQuery } from "./plan/template-query.ts";
 import { queryAggregate } from "./scatter/aggregate-query.ts";
 import { type Arrived, queryArrivals } from "./scatter/arrival-query.ts";
 import type { RecordBatch } from "./scatter/arrow-batch.ts";
@@ -66,6 +67,7 @@ import {
   type ScatterContext,
   startControl,
 } from "./scatter/scatter-gather.ts";
+import { queryTemplates } from "./scatter/template-query.ts";
 import { queryValueCounts } from "./scatter/value-count-query.ts";
 import { WarmUp } from "./scatter/warm-up.ts";
 import type { StoredState } from "./state/state.ts";
@@ -155,6 +157,11 @@ export class Store {
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<AggregateResult> {
     return this.#ask(limits, (context) => queryAggregate(context, query));
+  }
+
+  /** Counts rows by the template of their message. Throws Failure "input", "deadline", "cancelled", "limit". */
+  countTemplates(query: TemplateQuery, limits: QueryLimits = {}): Promise<CountedTemplates> {
+    return this.#ask(limits, (context) => queryTemplates(context, query));
   }
 
   /** Finds the rows of several selections by arrival. Throws Failure "input", "deadline", "cancelled", "limit". */

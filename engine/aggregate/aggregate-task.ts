@@ -1,5 +1,6 @@
 import type { ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { AggregateQuery } from "../plan/aggregation.ts";
+import type { TemplateTotal } from "../summary/template-total.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { StatesPart } from "./point-states.ts";
 import type { SharedBuckets } from "./shared-buckets.ts";
@@ -10,6 +11,8 @@ export interface AggregateTask extends SelectionTask, Pick<AggregateQuery, "grou
   bucketNs: bigint | undefined;
   isRanked: boolean;
   shared: SharedBuckets;
+  /** Whether the query thread may answer for whole days by a sum of theirs that it keeps: `templateTotal` of its answer. */
+  mayUseTotal: boolean;
 }
 
 /** Groups are numbered within this answer. */
@@ -20,4 +23,6 @@ export interface AggregateAnswer extends ScanAnswer {
   /** Group and bucket of each point. */
   points: { groups: Uint32Array; buckets: Float64Array };
   states: StatesPart;
+  /** The rows of whole days by template and level, which are not among the points. The query thread alone has one. */
+  templateTotal?: TemplateTotal | undefined;
 }

@@ -10,6 +10,7 @@ import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import type { AnswerSource, ChunkAnswerSource } from "../summary/answer-source.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
+import type { DayGroups } from "../summary/template-total.ts";
 import { addDays, bucketOfExtent, commonBucket } from "./aggregate-metadata.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 
@@ -39,25 +40,57 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
   };
 }
 
-/** The same for all chunks of a day at once, where nothing is filtered. */
+/**
+ * The same for all chunks of a day at once, where nothing is filtered. Where a query may use it and there are many days, the
+ * sum of the days between the first and the last is the answer's `templateTotal`.
+ */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
   const { task, scanned, yieldThread } = state;
   const isAnswerable = isGroupedByTemplate(state) && task.steps.length === 0;
   const adder = new GroupAdder(state);
   return async (chunks) => {
     if (!isAnswerable) return chunks;
-    return addDays(chunks, async (refs) => {
+    const days: WholeDay[] = [];
+    const residual = await addDays(chunks, async (refs) => {
       await yieldThread();
       checkControl(task.control);
       const bucket = commonBucket(state, refs);
       const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, yieldThread);
       if (known === undefined) return false;
-      adder.add(known, { kind: "always" }, refs[0]!.day, bucket!);
+      days.push({ ...known, day: refs[0]!.day, bucket: bucket! });
       for (const { entry } of refs) countSkippedChunk(scanned, entry);
       scanned.chunksCounted += refs.length;
       return true;
     });
+    for (const day of await addToTotal(state, templates, days)) {
+      await yieldThread();
+      adder.add(day, { kind: "always" }, day.day, day.bucket);
+    }
+    return residual;
   };
+}
+
+interface WholeDay extends KnownGroups, DayGroups {
+  bucket: number;
+}
+
+/** Fewer days are added up for each query. Chosen, not measured. */
+const totalledDaysMin = 3;
+
+/**
+ * Makes the sum of days the answer's `templateTotal`; returns the days that are not part of it. These are at least the first
+ * and the last day, of which the next query may ask for other chunks.
+ */
+async function addToTotal(
+  state: AggregationState,
+  templates: TemplateCounts,
+  days: readonly WholeDay[],
+): Promise<readonly WholeDay[]> {
+  const inOrder = days.toSorted((a, b) => a.day - b.day);
+  const between = inOrder.slice(1, -1);
+  if (!state.task.mayUseTotal || between.length < totalledDaysMin) return days;
+  state.templateTotal = await templates.totalOfDays(between, state.yieldThread);
+  return state.templateTotal === undefined ? days : [inOrder[0]!, inOrder.at(-1)!];
 }
 
 function isGroupedByTemplate({ task, extraction }: AggregationState): boolean {

@@ -12,6 +12,7 @@ import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } f
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { keptCountsMax, keptLabelBytesMax, type UncountedDay } from "../summary/day-summaries.ts";
+import type { TemplateTotal } from "../summary/template-total.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
 import type { RowTask } from "../worker/scan-executor.ts";
 import {
@@ -29,6 +30,33 @@ const bucketNsMin = 1_000_000n;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryAggregate(context: QueryContext, query: AggregateQuery): Promise<AggregateResult> {
+  const answers = await askForGroups(context, query, false);
+  const scanned = sumScanStatistics(answers);
+  return { ...(await mergeAnswers(query, answers, context.control)), scanned };
+}
+
+/**
+ * Aggregates by template and level. `total` has the rows of whole days whose sum the query thread keeps; they are not among
+ * the points. Throws as `queryAggregate`.
+ */
+export async function aggregateBesideTotal(
+  context: QueryContext,
+  query: AggregateQuery,
+): Promise<{ found: AggregateResult; total: TemplateTotal | undefined }> {
+  const answers = await askForGroups(context, query, true);
+  const scanned = sumScanStatistics(answers);
+  const merged = await mergeAnswers(query, answers, context.control);
+  return {
+    found: { ...merged, scanned },
+    total: answers.find(({ templateTotal }) => templateTotal)?.templateTotal,
+  };
+}
+
+async function askForGroups(
+  context: QueryContext,
+  query: AggregateQuery,
+  mayUseTotal: boolean,
+): Promise<AggregateAnswer[]> {
   const { control } = context;
   const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false, isExplained = false } = query;
   checkBucketWidth(bucketNs);
@@ -39,13 +67,11 @@ export async function queryAggregate(context: QueryContext, query: AggregateQuer
   const taskOf = (chunks: ChunkRef[]): AggregateTask => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked, isExplained };
-    return { kind: "aggregate", chunks, ...asked, shared, control };
+    return { kind: "aggregate", chunks, ...asked, shared, mayUseTotal, control };
   };
-  const answers = await scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
+  return scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
     askAndKeepCounts(context, residual, metadata?.uncounted ?? []),
   );
-  const scanned = sumScanStatistics(answers);
-  return { ...(await mergeAnswers(query, answers, control)), scanned };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { YieldThread } from "../plan/query-control.ts";
 import { canAnswerFromTemplates, type KnownGroups } from "./day-templates.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
+import type { DayGroups, TemplateTotal } from "./template-total.ts";
 
 export type { KnownGroups };
 
@@ -56,6 +57,11 @@ export class TemplateCounts {
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */
   dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
     return this.#templates.dayGroupsOf(refs, pause);
+  }
+
+  /** The sum of whole days; undefined where they have too many levels. */
+  totalOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<TemplateTotal | undefined> {
+    return this.#templates.totalOfDays(days, pause);
   }
 
   #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {

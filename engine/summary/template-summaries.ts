@@ -11,6 +11,7 @@ import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import { DayTemplates, type KnownGroups } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
+import { type DayGroups, TemplateTotal } from "./template-total.ts";
 
 /** Lists templates on the scan threads, and returns which chunks exist. */
 export interface TemplateSource {
@@ -29,6 +30,9 @@ const chunksAtATime = 8;
  */
 const recentMs = 60_000;
 
+/** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
+const totalsMax = 4;
+
 /** What is known of one day. */
 interface Day {
   templates: DayTemplates;
@@ -40,6 +44,8 @@ export class TemplateSummaries {
   readonly #bytesMax: number;
   /** The days, by the folder of their partition. */
   readonly #days = new Map<string, Day>();
+  /** Sums of several days, the last used one last. */
+  #totals: TemplateTotal[] = [];
   #learning: Promise<void> | undefined;
   #isEnding = false;
   /**
@@ -89,6 +95,19 @@ export class TemplateSummaries {
   }
 
   /**
+   * The sum of whole days, in order, which is kept while it is among the last used ones and has room beside the days.
+   * Undefined where they have too many levels.
+   */
+  async totalOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<TemplateTotal | undefined> {
+    const known = this.#totals.find((total) => total.isOf(days));
+    const total = known ?? (await TemplateTotal.of(days, pause));
+    if (total === undefined) return undefined;
+    this.#totals = this.#totals.filter((other) => other !== total && !other.isOf(days)).slice(1 - totalsMax);
+    if (this.#daysBytes + this.#totalsBytes + total.byteLength <= this.#bytesMax) this.#totals.push(total);
+    return total;
+  }
+
+  /**
    * Lists the templates of chunks until `bytesMax` is reached. Where a listing is already running, waits for that one
    * instead.
    */
@@ -108,6 +127,15 @@ export class TemplateSummaries {
   /** Drops a day whose folder is about to be removed. */
   forget(dir: string): void {
     this.#days.delete(dir);
+    this.#totals = [];
+  }
+
+  get #daysBytes(): number {
+    return this.#days.values().reduce((sum, { templates }) => sum + templates.byteLength, 0);
+  }
+
+  get #totalsBytes(): number {
+    return this.#totals.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   #knows({ dir, entry }: SealedChunkRef): boolean {
@@ -165,12 +193,13 @@ export class TemplateSummaries {
 
   /**
    * Evicts the least recently used days until the rest fits into `bytesMax`. Returns false where the days that were
-   * used within `recentMs` do not fit.
+   * used within `recentMs` do not fit. Sums of several days give way to days.
    */
   #hasRoom(): boolean {
     const nowMs = performance.now();
     const byUse = [...this.#days].sort(([, a], [, b]) => a.usedMs - b.usedMs);
-    let bytes = byUse.reduce((sum, [, { templates }]) => sum + templates.byteLength, 0);
+    let bytes = this.#daysBytes;
+    if (bytes + this.#totalsBytes > this.#bytesMax) this.#totals = [];
     for (const [dir, { templates, usedMs }] of byUse) {
       if (bytes <= this.#bytesMax) return true;
       if (usedMs > nowMs - recentMs) break;

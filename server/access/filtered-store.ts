@@ -34,6 +34,9 @@ export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): Sea
     aggregate: async (query, limits) => {
       return hideStatistics(await store.aggregate(restrict(query.signal, query), limits));
     },
+    countTemplates: async (query, limits) => {
+      return hideStatistics(await store.countTemplates(restrict(query.signal, query), limits));
+    },
     aggregateSamples: async (query, limits) => {
       return hideStatistics(await store.aggregateSamples(restrict("metrics", query), limits));
     },

@@ -8,6 +8,7 @@ export type SearchableStore = Pick<
   | "search"
   | "aggregate"
   | "aggregateSamples"
+  | "countTemplates"
   | "attributeKeys"
   | "metricNames"
   | "seriesLabels"

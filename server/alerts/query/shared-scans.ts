@@ -52,6 +52,8 @@ export class SharedScans implements SearchableStore {
   readonly search: SearchableStore["search"] = (...args) => this.#store.search(...args);
   readonly countFields: SearchableStore["countFields"] = (...args) => this.#store.countFields(...args);
   readonly countValues: SearchableStore["countValues"] = (...args) => this.#store.countValues(...args);
+  readonly countTemplates: SearchableStore["countTemplates"] = (...args) =>
+    this.#store.countTemplates(...args);
   readonly readColumns: SearchableStore["readColumns"] = (...args) => this.#store.readColumns(...args);
   readonly metricNames: SearchableStore["metricNames"] = (...args) => this.#store.metricNames(...args);
   readonly seriesLabels: SearchableStore["seriesLabels"] = (...args) => this.#store.seriesLabels(...args);

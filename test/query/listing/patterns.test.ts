@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
@@ -98,3 +99,72 @@ test("names that no row has are warned of", async () => {
   });
   expect(warnings).toEqual(['no row has the attribute "statu"; did you mean "status"?']);
 });
+
+const dayMs = 86_400_000;
+const dayCount = 8;
+const firstDayMs = Date.UTC(2025, 4, 5);
+
+/** Rows of days with some templates of their own, and some that other days have, too. */
+function drawDay(day: number, random: () => number, rowCount: number, lastRow = 0): LogRow[] {
+  return Array.from({ length: rowCount }, (_, i) => {
+    const word = String.fromCharCode(97 + Math.floor(random() * 26));
+    const isOwn = random() < 0.4;
+    const name = isOwn
+      ? `${word}${word} of ${"mon tue wed thu fri sat sun sol".split(" ")[day]}`
+      : word.repeat(3);
+    const ms = firstDayMs + day * dayMs + Math.floor(random() * dayMs);
+    return {
+      timeNs: BigInt(ms) * 1_000_000n + BigInt(lastRow + i),
+      message: `${name} took ${Math.floor(random() * 1_000)} ms`,
+      level: ["INFO", "info", "error", ""][Math.floor(random() * 4)]!,
+      attributes: {},
+    };
+  });
+}
+
+test(`the patterns of many days are those of the rows, also while rows come late (SVC_SEED=${seed})`, async () => {
+  const random = fc.sample(fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), {
+    seed,
+    numRuns: 1,
+  })[0]!;
+  const next = () => random.next().value as number;
+  const folder = mkdtempSync(join(tmpdir(), "svc-patterns-of-days-"));
+  const many = await openStore({ dir: folder, threads: 2 });
+  const all: LogRow[] = [];
+  const add = async (found: LogRow[]) => {
+    all.push(...found);
+    await many.append("logs", found);
+    await many.seal();
+  };
+  const ask = async (fromMs: number, toMs: number) => {
+    const limit = 1 + Math.floor(next() * 40);
+    const range = { startMs: fromMs, endMs: toMs };
+    const found = await queryPatterns(many, { query: "", ...range, limit });
+    const within = all.filter(({ timeNs }) => {
+      const ms = Number(timeNs / 1_000_000n);
+      return ms >= fromMs && ms <= toMs;
+    });
+    const expected = listNaively(within);
+    expect(toPlain(found.patterns)).toEqual(expected.slice(0, limit));
+    expect({ distinct: found.distinct, count: found.count }).toEqual({
+      distinct: expected.length,
+      count: within.length,
+    });
+    return found.scanned.rows;
+  };
+  try {
+    for (let day = 0; day < dayCount; day++) await add(drawDay(day, next, 200));
+    const endMs = firstDayMs + dayCount * dayMs;
+    for (let round = 0; round < 12; round++) {
+      // Templates are listed behind the first query; from then on no column is read.
+      for (let tries = 0; (await ask(firstDayMs, endMs - 1)) > 0 && tries < 50; tries++) await sleep(5);
+      expect(await ask(firstDayMs - round, endMs + round)).toBe(0);
+      await ask(firstDayMs + Math.floor(next() * dayMs * 2), endMs - Math.floor(next() * dayMs * 2));
+      await ask(firstDayMs + Math.floor(next() * dayMs), firstDayMs + dayMs * (4 + Math.floor(next() * 3)));
+      await add(drawDay(Math.floor(next() * dayCount), next, 20, all.length));
+    }
+  } finally {
+    await many.close();
+    rmSync(folder, { recursive: true });
+  }
+}, 120_000);
