@@ -52,7 +52,16 @@ export {
 export type { SignalCounts } from "./partition/catalog.ts";
 export type { StoreStats } from "./partition/store-stats.ts";
 export { writeReasons } from "./partition/write-counts.ts";
-export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
+export type {
+  AggregateQuery,
+  AggregateResult,
+  Aggregation,
+  CountedTemplate,
+  CountedTemplates,
+  Points,
+  TemplateQuery,
+  Value,
+} from "./plan/aggregation.ts";
 export type {
   AttachedAttribute,
   CompareOp,
@@ -98,7 +107,6 @@ export {
   emptyScanStatistics,
   type ScanStatistics,
 } from "./plan/scan-statistics.ts";
-export type { CountedTemplate, CountedTemplates, TemplateQuery } from "./plan/template-query.ts";
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";

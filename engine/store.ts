@@ -25,7 +25,7 @@ import { Catalog } from "./partition/catalog.ts";
 import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import { addWritten } from "./partition/write-counts.ts";
-import type { AggregateQuery, AggregateResult } from "./plan/aggregation.ts";
+import type { AggregateQuery, AggregateResult, CountedTemplates, TemplateQuery } from "./plan/aggregation.ts";
 import { makeQueryMemory, type QueryMemory } from "./plan/query-memory.ts";
 import type {
   ArrivalQuery,
@@ -46,7 +46,6 @@ import type {
   SeriesCount,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
-import type { CountedTemplates, TemplateQuery } from "./plan/template-query.ts";
 import { queryAggregate } from "./scatter/aggregate-query.ts";
 import { type Arrived, queryArrivals } from "./scatter/arrival-query.ts";
 import type { RecordBatch } from "./scatter/arrow-batch.ts";
@@ -61,12 +60,8 @@ import {
 } from "./scatter/metric-query.ts";
 import { queryRowColumns } from "./scatter/row-columns-query.ts";
 import { RunningQueries } from "./scatter/running-queries.ts";
-import {
-  type QueryContext,
-  type QueryLimits,
-  type ScatterContext,
-  startControl,
-} from "./scatter/scatter-gather.ts";
+import type { QueryContext, QueryLimits, ScatterContext } from "./scatter/scatter-gather.ts";
+import { startControl } from "./scatter/scatter-gather.ts";
 import { queryTemplates } from "./scatter/template-query.ts";
 import { queryValueCounts } from "./scatter/value-count-query.ts";
 import { WarmUp } from "./scatter/warm-up.ts";
@@ -369,9 +364,7 @@ export class Store {
 
   #scatterContext(): ScatterContext {
     return {
-      catalog: this.#catalog,
-      threads: this.#threads.scan,
-      queryThread: this.#queryThread,
+      ...{ catalog: this.#catalog, threads: this.#threads.scan, queryThread: this.#queryThread },
       quarantine: (chunk) => this.#quarantine(chunk),
       queryMemory: this.#queryMemory,
       runInBackground: (work) => {

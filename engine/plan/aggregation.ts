@@ -1,4 +1,4 @@
-/** Aggregation queries over rows and their results, as plain data. */
+/** Aggregation queries over rows and counts by template, and their results, as plain data. */
 
 import type { TextVector } from "../vector/text.ts";
 import type { Field } from "./filter.ts";
@@ -73,4 +73,33 @@ export interface Points {
   buckets: Float64Array;
   /** For each aggregate the values of all points; NaN where a point has no number. */
   values: Float64Array[];
+}
+
+/** Asks for the most frequent templates among the messages of logs that pass `steps`. */
+export interface TemplateQuery extends ScanQuery {
+  /** Templates to return at most; 1 or more. */
+  limit: number;
+}
+
+/** The rows whose messages have the same template. */
+export interface CountedTemplate {
+  /** The id by which queries name the template. */
+  id: string;
+  rows: number;
+  /** Times of the first and the last row, whole milliseconds since the epoch. */
+  firstMs: number;
+  lastMs: number;
+  /** Rows by level, in lower case; "" for rows without one. Levels without rows are left out. */
+  levels: ReadonlyMap<string, number>;
+}
+
+/** The most frequent templates, and how many rows and templates there are. */
+export interface CountedTemplates {
+  /** The most frequent first; equally frequent ones by id. */
+  templates: CountedTemplate[];
+  /** Rows that pass. */
+  rows: number;
+  /** Number of templates, whether returned or not. */
+  distinct: number;
+  scanned: ScanStatistics;
 }

@@ -1,7 +1,11 @@
 /** Finds the most frequent templates of messages over all scan threads, and the sum of whole days where it is kept. */
-import type { AggregatedPoints } from "../plan/aggregation.ts";
+import type {
+  AggregatedPoints,
+  CountedTemplate,
+  CountedTemplates,
+  TemplateQuery,
+} from "../plan/aggregation.ts";
 import { checkCaps, type QueryControl } from "../plan/query-control.ts";
-import type { CountedTemplate, CountedTemplates, TemplateQuery } from "../plan/template-query.ts";
 import type { TemplateDetail, TemplateTotal } from "../summary/template-total.ts";
 import { textAt } from "../vector/text.ts";
 import { aggregateBesideTotal, letOthersRun, mergedATurn } from "./aggregate-query.ts";
