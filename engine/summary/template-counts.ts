@@ -4,10 +4,11 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import { canAnswerFromTemplates, type KnownGroups } from "./day-templates.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
+import type { KnownGroups } from "./known-templates.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
 import type { DayGroups, TemplateTotal } from "./template-total.ts";
+import { canAnswerFromTemplates } from "./text-counts.ts";
 
 export type { KnownGroups };
 

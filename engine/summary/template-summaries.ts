@@ -9,7 +9,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import { DayTemplates, type KnownGroups } from "./day-templates.ts";
+import { type KnownGroups, KnownTemplates } from "./known-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 import { type DayGroups, TemplateTotal } from "./template-total.ts";
 
@@ -30,20 +30,15 @@ const chunksAtATime = 8;
  */
 const recentMs = 60_000;
 
+/** Days are dropped until the others take this share of the memory for all, so that the next few have room, too. */
+const roomShare = 3 / 4;
+
 /** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
 const totalsMax = 4;
 
-/** What is known of one day. */
-interface Day {
-  templates: DayTemplates;
-  /** Last use, by `performance.now`. */
-  usedMs: number;
-}
-
 export class TemplateSummaries {
   readonly #bytesMax: number;
-  /** The days, by the folder of their partition. */
-  readonly #days = new Map<string, Day>();
+  readonly #known = new KnownTemplates();
   /** Sums of several days, the last used one last. */
   #totals: TemplateTotal[] = [];
   #learning: Promise<void> | undefined;
@@ -65,33 +60,22 @@ export class TemplateSummaries {
 
   /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
   rowsOf(filter: MessageTextFilter, { dir, entry }: SealedChunkRef, view: ChunkView): number | undefined {
-    const day = this.#days.get(dir);
-    if (day === undefined) return undefined;
-    day.usedMs = performance.now();
-    return day.templates.rowsOf(filter, chunkIdentity(entry), (group) => view.tokenFilter(group));
+    return this.#known.rowsOf(filter, dir, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
-  /** The rows of a chunk by template and level; see `DayTemplates.groupsOf`. */
+  /** The rows of a chunk by template and level; see `KnownTemplates.groupsOf`. */
   groupsOf(
     filters: readonly MessageTextFilter[],
     { dir, entry }: SealedChunkRef,
     view: ChunkView,
   ): KnownGroups | undefined {
-    const day = this.#days.get(dir);
-    if (day === undefined) return undefined;
-    day.usedMs = performance.now();
-    return day.templates.groupsOf(filters, chunkIdentity(entry), (group) => view.tokenFilter(group));
+    return this.#known.groupsOf(filters, dir, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
-  /** All rows of some chunks of one day by template and level; see `DayTemplates.totalOf`. */
-  async dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
-    const day = this.#days.get(refs[0]!.dir);
-    if (day === undefined) return undefined;
-    day.usedMs = performance.now();
-    return day.templates.totalOf(
-      refs.map(({ entry }) => chunkIdentity(entry)),
-      pause,
-    );
+  /** All rows of some chunks of one day by template and level; see `KnownTemplates.totalOf`. */
+  dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
+    const chunks = refs.map(({ entry }) => chunkIdentity(entry));
+    return this.#known.totalOf(refs[0]!.dir, chunks, pause);
   }
 
   /**
@@ -103,7 +87,8 @@ export class TemplateSummaries {
     const total = known ?? (await TemplateTotal.of(days, pause));
     if (total === undefined) return undefined;
     this.#totals = this.#totals.filter((other) => other !== total && !other.isOf(days)).slice(1 - totalsMax);
-    if (this.#daysBytes + this.#totalsBytes + total.byteLength <= this.#bytesMax) this.#totals.push(total);
+    if (this.#known.byteLength + this.#totalsBytes + total.byteLength <= this.#bytesMax)
+      this.#totals.push(total);
     return total;
   }
 
@@ -126,12 +111,8 @@ export class TemplateSummaries {
 
   /** Drops a day whose folder is about to be removed. */
   forget(dir: string): void {
-    this.#days.delete(dir);
+    this.#known.drop(dir);
     this.#totals = [];
-  }
-
-  get #daysBytes(): number {
-    return this.#days.values().reduce((sum, { templates }) => sum + templates.byteLength, 0);
   }
 
   get #totalsBytes(): number {
@@ -139,13 +120,14 @@ export class TemplateSummaries {
   }
 
   #knows({ dir, entry }: SealedChunkRef): boolean {
-    return this.#days.get(dir)?.templates.has(chunkIdentity(entry)) === true;
+    return this.#known.has(dir, chunkIdentity(entry));
   }
 
   async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     // Another listing may have added some of them since.
     const lacking = refs.filter((ref) => !this.#knows(ref));
-    for (let from = 0; from < lacking.length && !this.#isEnding && this.#hasRoom(); from += chunksAtATime) {
+    for (let from = 0; from < lacking.length; from += chunksAtATime) {
+      if (this.#isEnding || !(await this.#makeRoom(pause))) return;
       const some = lacking.slice(from, from + chunksAtATime);
       let listed: ListedTemplates[];
       try {
@@ -158,55 +140,44 @@ export class TemplateSummaries {
       for (const ref of some) {
         if (this.#isEnding) return;
         const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === chunkIdentity(ref.entry));
-        if (!(await this.#add(ref, own, source, pause))) return;
+        await this.#add(ref, own, source, pause);
       }
     }
   }
 
-  /**
-   * Adds the templates of one chunk. Returns false where the whole day was dropped, because most of its chunks have
-   * been merged away.
-   */
+  /** Adds the templates of one chunk, and drops those of the day's chunks that have been merged away. */
   async #add(
     ref: SealedChunkRef,
     listed: ListedTemplates | undefined,
     { chunksIn }: TemplateSource,
     pause: YieldThread,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const { dir, entry } = ref;
-    const day = this.#days.get(dir) ?? { templates: new DayTemplates(), usedMs: performance.now() };
-    this.#days.set(dir, day);
-    const { templates } = day;
-    if (listed !== undefined && templates.byteLength <= this.#bytesMax / 2) {
-      await templates.add(listed, pause);
-      return true;
-    }
-    if (listed !== undefined && templates.isMostlyGone(chunksIn(ref))) {
-      this.#days.delete(dir);
-      return false;
-    }
-    // The chunk has no templates, or its day already takes more than half of `bytesMax`. Without this cap a day whose
-    // messages hardly repeat would evict all other days.
-    templates.skip(chunkIdentity(entry));
-    return true;
+    const present = chunksIn(ref);
+    this.#known.dropChunks(dir, (chunk) => present.has(chunk));
+    // Without this cap a day whose messages hardly repeat would take the memory of all other days.
+    const isKept = listed !== undefined && this.#known.bytesOf(dir) <= this.#bytesMax / 2;
+    if (isKept) await this.#known.add(dir, listed, pause);
+    else this.#known.skip(dir, chunkIdentity(entry));
   }
 
   /**
-   * Evicts the least recently used days until the rest fits into `bytesMax`. Returns false where the days that were
-   * used within `recentMs` do not fit. Sums of several days give way to days.
+   * Drops the least recently used days until the rest fits into `bytesMax`, with room for others. Returns false where the
+   * days that were used within `recentMs` do not fit. Sums of several days give way to days.
    */
-  #hasRoom(): boolean {
+  async #makeRoom(pause: YieldThread): Promise<boolean> {
     const nowMs = performance.now();
-    const byUse = [...this.#days].sort(([, a], [, b]) => a.usedMs - b.usedMs);
-    let bytes = this.#daysBytes;
+    const bytes = this.#known.byteLength;
     if (bytes + this.#totalsBytes > this.#bytesMax) this.#totals = [];
-    for (const [dir, { templates, usedMs }] of byUse) {
-      if (bytes <= this.#bytesMax) return true;
-      if (usedMs > nowMs - recentMs) break;
-      bytes -= templates.byteLength;
-      this.#days.delete(dir);
+    let droppedBytes = 0;
+    for (const { dir, usedMs } of bytes > this.#bytesMax ? this.#known.byUse() : []) {
+      if (bytes - droppedBytes <= this.#bytesMax * roomShare || usedMs > nowMs - recentMs) break;
+      droppedBytes += this.#known.bytesOf(dir);
+      this.#known.drop(dir);
     }
-    if (bytes > this.#bytesMax) this.#fullUntilMs = nowMs + recentMs;
-    return bytes <= this.#bytesMax;
+    if (droppedBytes > 0 || this.#known.isMostlyDropped) await this.#known.compact(pause);
+    const hasRoom = this.#known.byteLength <= this.#bytesMax;
+    if (!hasRoom) this.#fullUntilMs = nowMs + recentMs;
+    return hasRoom;
   }
 }

@@ -4,8 +4,8 @@
  */
 import { timeMs } from "../model/day.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import type { KnownGroups } from "./day-templates.ts";
 import { toLabel } from "./header-counts.ts";
+import type { KnownGroups } from "./known-templates.ts";
 
 /** All rows of a day by template and level. */
 export interface DayGroups extends Pick<KnownGroups, "groups" | "names"> {

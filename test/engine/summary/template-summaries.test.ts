@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
 import { chunkIdentity } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
@@ -26,6 +26,7 @@ import {
   type NeedleKind,
   NeedleSurvey,
 } from "../../../fixtures/needles.ts";
+import { Random } from "../../../fixtures/random.ts";
 import { scaled } from "../../durability/campaign.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
@@ -248,9 +249,10 @@ test.each(profiles)(
 
 describe("room for templates", () => {
   const templates = 500;
-  const keys = toTextVector(
-    Array.from({ length: templates }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
-  );
+  /** Half of the templates of a day are those of all days. */
+  const textOf = (day: number, i: number) =>
+    `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}${i % 20 < 10 ? "" : ` of ${"y".repeat(day)}`}`;
+  const textsOf = (day: number) => Array.from({ length: templates }, (_, i) => textOf(day, i));
   const pause = async () => undefined;
   const refOf = (day: number, id: number) =>
     ({
@@ -267,8 +269,9 @@ describe("room for templates", () => {
   });
 
   const list: TemplateSource["list"] = async (refs) =>
-    refs.map(({ dir, entry }) => {
+    refs.map(({ dir, day, entry }) => {
       asked.push(`${dir}: ${entry.id}`);
+      const keys = toTextVector(textsOf(day));
       const rows = new Uint32Array(templates).fill(1);
       const ngrams = [undefined, undefined, new Uint8Array(20_000)];
       return { dir, chunk: chunkIdentity(entry), keys, rows, ngrams, groups: undefined };
@@ -307,6 +310,60 @@ describe("room for templates", () => {
       told.push(digests.rowsOf(filter, ref, view));
     }
     expect(told).toEqual(told.map(() => templates / 10));
+  });
+
+  test("days that were not used for a minute leave their room; what is known of the others stays right", async () => {
+    const random = new Random(seed, 7);
+    const levelTexts = ["info", undefined];
+    const rowsIn = new Map<SealedChunkRef, Uint32Array>();
+    const listRows: TemplateSource["list"] = async (refs) =>
+      (await list(refs)).map((listed, i) => {
+        const rows = Uint32Array.from(listed.rows, () => random.between(1, 9));
+        rowsIn.set(refs[i]!, rows);
+        const groups = {
+          ...{ templates: Uint32Array.from(rows, (_, template) => template), rows, levelTexts },
+          levels: Uint8Array.from(rows, (_, template) => template % 2),
+          ...{ firstNs: new Float64Array(rows.length), lastNs: new Float64Array(rows.length) },
+        };
+        return { ...listed, rows, groups };
+      });
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const digests = new TemplateSummaries(4 * 1024 * 1024);
+      const view = { longRuns: () => undefined } as unknown as ChunkView;
+      const refs = Array.from({ length: 40 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
+      const chunksIn = () => new Set([1, 2].map((id) => chunkIdentity(refOf(0, id).entry)));
+      const field = { kind: "message" } as const;
+      const isKnown = (ref: SealedChunkRef) => digests.rowsOf(filter, ref, view) !== undefined;
+      const filter = { kind: "contains", field, text: "template a", ignoreCase: false } as const;
+      for (const ref of refs) {
+        vi.advanceTimersByTime(61_000);
+        await digests.learn([ref], { list: listRows, chunksIn }, pause);
+        expect(isKnown(ref)).toBe(true);
+        const all = refs.filter((each) => rowsIn.has(each) && isKnown(each));
+        const known = all[random.below(all.length)]!;
+        const rows = rowsIn.get(known)!;
+        const holding = rows.filter((_, template) => template % 10 === 0);
+        expect(digests.rowsOf(filter, known, view)).toBe(holding.reduce((sum, each) => sum + each, 0));
+        const { groups, names } = (await digests.dayGroupsOf([known], pause))!;
+        const found = Array.from(groups.templates, (template, i) => [
+          names.idOf(template),
+          groups.rows[i],
+          groups.levelTexts[groups.levels[i]!],
+        ]);
+        const expected = textsOf(known.day).map((text, i) => [
+          templateIdOf(text),
+          rows[i],
+          levelTexts[i % 2],
+        ]);
+        expect(found.sort()).toEqual(expected.sort());
+      }
+      const left = refs.filter(isKnown).length;
+      expect(left).toBeGreaterThan(8);
+      expect(left).toBeLessThan(refs.length / 2);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("nothing is learnt once it is to end", async () => {
