@@ -81,6 +81,7 @@ function listLogSeries({ message, attributes }: FoundLog): string[] {
     `topk(10, count(logs) by (${attribute}))`,
     "sum(count_over_time(logs[5m])) by (service.name)",
     'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)',
+    `count(logs | sequence (|= ${word} then |= ${word}) by (service.name) within 5s)`,
   ];
 }
 

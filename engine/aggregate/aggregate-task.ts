@@ -1,6 +1,6 @@
 import type { ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
 import type { AggregateQuery } from "../plan/aggregation.ts";
-import type { TemplateTotal } from "../summary/template-total.ts";
+import type { DaysSum } from "../summary/days-sum.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { StatesPart } from "./point-states.ts";
 import type { SharedBuckets } from "./shared-buckets.ts";
@@ -11,8 +11,8 @@ export interface AggregateTask extends SelectionTask, Pick<AggregateQuery, "grou
   bucketNs: bigint | undefined;
   isRanked: boolean;
   shared: SharedBuckets;
-  /** Whether the query thread may answer for whole days by a sum of theirs that it keeps: `templateTotal` of its answer. */
-  mayUseTotal: boolean;
+  /** Whether the query thread may answer for whole days by a sum of theirs that it keeps: `daysSum` of its answer. */
+  mayUseDaysSum: boolean;
 }
 
 /** Groups are numbered within this answer. */
@@ -24,5 +24,5 @@ export interface AggregateAnswer extends ScanAnswer {
   points: { groups: Uint32Array; buckets: Float64Array };
   states: StatesPart;
   /** The rows of whole days by template and level, which are not among the points. The query thread alone has one. */
-  templateTotal?: TemplateTotal | undefined;
+  daysSum?: DaysSum | undefined;
 }

@@ -5,12 +5,13 @@ import { compileRowTest } from "../filter/predicate.ts";
 import { timeMs } from "../model/day.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkControl } from "../plan/query-control.ts";
+import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk } from "../plan/scan-statistics.ts";
 import type { AnswerSource, ChunkAnswerSource } from "../summary/answer-source.ts";
+import type { DayGroups } from "../summary/days-sum.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
-import type { DayGroups } from "../summary/template-total.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { addDays, bucketOfExtent, commonBucket } from "./aggregate-metadata.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 
@@ -42,55 +43,59 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
 
 /**
  * The same for all chunks of a day at once, where nothing is filtered. Where a query may use it and there are many days, the
- * sum of the days between the first and the last is the answer's `templateTotal`.
+ * sum of the days between the first and the last is the answer's `daysSum`.
  */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
-  const { task, scanned, yieldThread } = state;
+  const { task, scanned } = state;
   const isAnswerable = isGroupedByTemplate(state) && task.steps.length === 0;
   const adder = new GroupAdder(state);
+  const pause = async () => {
+    await state.yieldThread();
+    checkControl(task.control);
+  };
   return async (chunks) => {
     if (!isAnswerable) return chunks;
     const days: WholeDay[] = [];
     const residual = await addDays(chunks, async (refs) => {
-      await yieldThread();
-      checkControl(task.control);
+      await pause();
       const bucket = commonBucket(state, refs);
-      const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, yieldThread);
+      const known = bucket === undefined ? undefined : await templates.dayGroupsOf(refs, pause);
       if (known === undefined) return false;
-      days.push({ ...known, day: refs[0]!.day, bucket: bucket! });
+      days.push({ ...known, bucket: bucket! });
       for (const { entry } of refs) countSkippedChunk(scanned, entry);
       scanned.chunksCounted += refs.length;
       return true;
     });
-    for (const day of await addToTotal(state, templates, days)) {
-      await yieldThread();
-      adder.add(day, { kind: "always" }, day.day, day.bucket);
+    for (const day of await addToSum(state, templates, days, pause)) {
+      await pause();
+      adder.add({ ...day, passes: () => true }, { kind: "always" }, day.day, day.bucket);
     }
     return residual;
   };
 }
 
-interface WholeDay extends KnownGroups, DayGroups {
+interface WholeDay extends DayGroups {
   bucket: number;
 }
 
 /** Fewer days are added up for each query. Chosen, not measured. */
-const totalledDaysMin = 3;
+const summedDaysMin = 3;
 
 /**
- * Makes the sum of days the answer's `templateTotal`; returns the days that are not part of it. These are at least the first
- * and the last day, of which the next query may ask for other chunks.
+ * Makes the sum of days the answer's `daysSum`; returns the days that are not part of it. These are at least the first and
+ * the last day, of which the next query may ask for other chunks.
  */
-async function addToTotal(
+async function addToSum(
   state: AggregationState,
   templates: TemplateCounts,
   days: readonly WholeDay[],
+  pause: YieldThread,
 ): Promise<readonly WholeDay[]> {
   const inOrder = days.toSorted((a, b) => a.day - b.day);
   const between = inOrder.slice(1, -1);
-  if (!state.task.mayUseTotal || between.length < totalledDaysMin) return days;
-  state.templateTotal = await templates.totalOfDays(between, state.yieldThread);
-  return state.templateTotal === undefined ? days : [inOrder[0]!, inOrder.at(-1)!];
+  if (!state.task.mayUseDaysSum || between.length < summedDaysMin) return days;
+  state.daysSum = await templates.sumOfDays(between, pause);
+  return state.daysSum === undefined ? days : [inOrder[0]!, inOrder.at(-1)!];
 }
 
 function isGroupedByTemplate({ task, extraction }: AggregationState): boolean {
@@ -109,9 +114,10 @@ function readsLevelAlone(filter: Filter): boolean {
 /** Adds the groups of chunks to the points of an aggregation. */
 class GroupAdder {
   readonly #state: AggregationState;
-  /** The points of the day and bucket that were added last, plus 1, by template and level; 0 for those without one. */
-  #points = new Uint32Array(0);
-  #pointsOf: { day: object; bucket: number } | undefined;
+  /** Of each level the groups of the templates that were added. */
+  readonly #groups = new Map<string | undefined, TemplateNumbers>();
+  /** What the templates of these groups are named by. */
+  #names: KnownGroups["names"] | undefined;
 
   constructor(state: AggregationState) {
     this.#state = state;
@@ -120,31 +126,49 @@ class GroupAdder {
   add({ groups, names, passes }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
     const { templates, levels, rows, firstNs, lastNs, levelTexts } = groups;
     const isLevelSelected = compileRowTest<string | undefined>(levelFilter, (text) => text);
-    const selected = levelTexts.map((text) => isLevelSelected(text));
-    const stride = levelTexts.length;
-    this.#keepPointsOf(names, bucket, names.size * stride);
+    if (names !== this.#names) this.#groups.clear();
+    this.#names = names;
+    const groupsOf = levelTexts.map((text) =>
+      isLevelSelected(text) ? getOrMake(this.#groups, text, () => new TemplateNumbers()) : undefined,
+    );
     for (let i = 0; i < templates.length; i++) {
       const template = templates[i]!;
-      const level = levels[i]!;
-      if (selected[level] !== true || !passes(template)) continue;
-      const at = template * stride + level;
-      this.#points[at] ||= this.#findOrAdd(names.idOf(template), levelTexts[level], bucket) + 1;
-      const point = this.#points[at]! - 1;
+      const known = groupsOf[levels[i]!];
+      if (known === undefined || !passes(template)) continue;
+      let group = known.get(template);
+      if (group === undefined) {
+        group = this.#findOrAdd(names.idOf(template), levelTexts[levels[i]!]);
+        known.set(template, group);
+      }
+      const point = this.#state.points.findOrAdd(group, bucket);
       this.#state.states.addRows(point, rows[i]!, timeMs(day, firstNs[i]!), timeMs(day, lastNs[i]!));
     }
   }
 
-  #keepPointsOf(day: object, bucket: number, length: number): void {
-    const known = this.#pointsOf;
-    if (known?.day === day && known.bucket === bucket && this.#points.length === length) return;
-    this.#points = new Uint32Array(length);
-    this.#pointsOf = { day, bucket };
-  }
-
-  #findOrAdd(template: string, level: string | undefined, bucket: number): number {
-    const { task, groups, points } = this.#state;
+  #findOrAdd(template: string, level: string | undefined): number {
+    const { task, groups } = this.#state;
     for (const field of task.groupBy)
       groups.stageText(field.kind === "template" ? template : toLabel(field, level));
-    return points.findOrAdd(groups.findOrAddStaged(), bucket);
+    return groups.findOrAddStaged();
+  }
+}
+
+/** Templates in a page. */
+const pageTemplates = 1_024;
+
+/** A number of each of some templates. Takes memory for the pages of templates that have one. */
+class TemplateNumbers {
+  /** The numbers, plus 1. */
+  readonly #pages: (Uint32Array | undefined)[] = [];
+
+  get(template: number): number | undefined {
+    const stored = this.#pages[Math.floor(template / pageTemplates)]?.[template % pageTemplates];
+    return stored === undefined || stored === 0 ? undefined : stored - 1;
+  }
+
+  set(template: number, number: number): void {
+    const page = Math.floor(template / pageTemplates);
+    this.#pages[page] ??= new Uint32Array(pageTemplates);
+    this.#pages[page][template % pageTemplates] = number + 1;
   }
 }

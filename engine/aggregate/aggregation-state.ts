@@ -3,7 +3,7 @@ import { beginStatistics } from "../filter/condition-counter.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
-import type { TemplateTotal } from "../summary/template-total.ts";
+import type { DaysSum } from "../summary/days-sum.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid, findBucketSpan } from "./bucket-runs.ts";
 import { LabelGroups } from "./group-numbers.ts";
@@ -21,7 +21,7 @@ export interface AggregationState extends ChunkScan {
   points: PointTable;
   states: PointStates;
   /** The rows of whole days that are not among the points; see `AggregateAnswer`. */
-  templateTotal: TemplateTotal | undefined;
+  daysSum: DaysSum | undefined;
 }
 
 export function createAggregationState(task: AggregateTask, access: ChunkAccess): AggregationState {
@@ -38,20 +38,20 @@ export function createAggregationState(task: AggregateTask, access: ChunkAccess)
     labelGroups: new LabelGroups(),
     points: new PointTable({ span: findBucketSpan(task.chunks, grid, task.toNs) }),
     states: new PointStates(task.aggregates),
-    templateTotal: undefined,
+    daysSum: undefined,
     ...beginStatistics(filter, task),
     damaged: [],
   };
 }
 
 export function finishAggregation(state: AggregationState): AggregateAnswer {
-  const { groups, points, states, templateTotal, scanned, damaged } = state;
+  const { groups, points, states, daysSum, scanned, damaged } = state;
   return {
     groups: groups.count,
     labels: groups.finish(),
     points: points.finish(),
     states: states.finish(points.count),
-    templateTotal,
+    daysSum,
     scanned,
     damaged,
   };

@@ -12,7 +12,7 @@ import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } f
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { keptCountsMax, keptLabelBytesMax, type UncountedDay } from "../summary/day-summaries.ts";
-import type { TemplateTotal } from "../summary/template-total.ts";
+import type { DaysSum } from "../summary/days-sum.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
 import type { RowTask } from "../worker/scan-executor.ts";
 import {
@@ -30,32 +30,32 @@ const bucketNsMin = 1_000_000n;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryAggregate(context: QueryContext, query: AggregateQuery): Promise<AggregateResult> {
-  const answers = await askForGroups(context, query, false);
+  const answers = await askForGroups(context, query, { mayUseDaysSum: false });
   const scanned = sumScanStatistics(answers);
   return { ...(await mergeAnswers(query, answers, context.control)), scanned };
 }
 
 /**
- * Aggregates by template and level. `total` has the rows of whole days whose sum the query thread keeps; they are not among
+ * Aggregates by template and level. `daysSum` has the rows of whole days whose sum the query thread keeps; they are not among
  * the points. Throws as `queryAggregate`.
  */
-export async function aggregateBesideTotal(
+export async function aggregateBesideDaysSum(
   context: QueryContext,
   query: AggregateQuery,
-): Promise<{ found: AggregateResult; total: TemplateTotal | undefined }> {
-  const answers = await askForGroups(context, query, true);
+): Promise<{ found: AggregateResult; daysSum: DaysSum | undefined }> {
+  const answers = await askForGroups(context, query, { mayUseDaysSum: true });
   const scanned = sumScanStatistics(answers);
   const merged = await mergeAnswers(query, answers, context.control);
   return {
     found: { ...merged, scanned },
-    total: answers.find(({ templateTotal }) => templateTotal)?.templateTotal,
+    daysSum: answers.find(({ daysSum }) => daysSum)?.daysSum,
   };
 }
 
 async function askForGroups(
   context: QueryContext,
   query: AggregateQuery,
-  mayUseTotal: boolean,
+  { mayUseDaysSum }: Pick<AggregateTask, "mayUseDaysSum">,
 ): Promise<AggregateAnswer[]> {
   const { control } = context;
   const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false, isExplained = false } = query;
@@ -67,7 +67,7 @@ async function askForGroups(
   const taskOf = (chunks: ChunkRef[]): AggregateTask => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked, isExplained };
-    return { kind: "aggregate", chunks, ...asked, shared, mayUseTotal, control };
+    return { kind: "aggregate", chunks, ...asked, shared, mayUseDaysSum, control };
   };
   return scatterGather<AggregateAnswer>(context, query, taskOf, (residual, metadata) =>
     askAndKeepCounts(context, residual, metadata?.uncounted ?? []),

@@ -1,4 +1,4 @@
-/** Finds the most frequent templates of messages over all scan threads, and the sum of whole days where it is kept. */
+/** Finds the most frequent templates of messages, over all scan threads and the sum of whole days that is kept. */
 import type {
   AggregatedPoints,
   CountedTemplate,
@@ -6,9 +6,9 @@ import type {
   TemplateQuery,
 } from "../plan/aggregation.ts";
 import { checkCaps, type QueryControl } from "../plan/query-control.ts";
-import type { TemplateDetail, TemplateTotal } from "../summary/template-total.ts";
+import type { DaysSum, TemplateDetail } from "../summary/days-sum.ts";
 import { textAt } from "../vector/text.ts";
-import { aggregateBesideTotal, letOthersRun, mergedATurn } from "./aggregate-query.ts";
+import { aggregateBesideDaysSum, letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import type { QueryContext } from "./scatter-gather.ts";
 
 /** Each point has the rows of one template and level. */
@@ -17,67 +17,83 @@ const templateGroups = {
   aggregates: [{ op: "count" }, { op: "first" }, { op: "last" }],
 } as const;
 
+/** Memory of a template's id and its entry in the map by id, roughly. */
+const addedIdBytes = 100;
+
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryTemplates(context: QueryContext, query: TemplateQuery): Promise<CountedTemplates> {
   const { control } = context;
   const { signal, fromNs, toNs, steps, limit } = query;
   const { groupBy, aggregates } = templateGroups;
   const asked = { signal, fromNs, toNs, steps, groupBy: [...groupBy], aggregates: [...aggregates] };
-  const { found, total } = await aggregateBesideTotal(context, asked);
-  const sum = new TemplateSum(total, found);
-  await sum.add(control);
-  const first = await sum.mostFrequent(limit, control);
+  const { found, daysSum } = await aggregateBesideDaysSum(context, asked);
+  const ranking = new TemplateRanking(daysSum, found);
+  const rows = await ranking.addUp(control);
+  const first = await ranking.mostFrequent(limit, control);
   return {
-    templates: await sum.detailsOf(first, control),
-    rows: sum.rowCount,
-    distinct: sum.templateCount,
+    templates: await ranking.detailsOf(first, control),
+    rows,
+    distinct: ranking.templateCount,
     scanned: found.scanned,
   };
 }
 
-/** The rows of a kept sum and of points, by template. A template of the kept sum has the number that it has there. */
-class TemplateSum {
-  readonly #total: TemplateTotal | undefined;
+/** The rows of a sum of days and of points, by template. A template of the sum has the number that it has there. */
+class TemplateRanking {
+  readonly #daysSum: DaysSum | undefined;
   readonly #found: AggregatedPoints;
-  /** Templates of the points that the kept sum does not have: their numbers by their ids, and the ids in order. */
+  /** Templates of the points that the sum of days does not have: their numbers by their ids, and the ids in order. */
   readonly #added = new Map<string, number>();
   readonly #addedIds: string[] = [];
   /** The template of each point. */
   readonly #pointTemplates: Uint32Array;
   readonly #rows: Float64Array;
 
-  constructor(total: TemplateTotal | undefined, found: AggregatedPoints) {
-    this.#total = total;
+  constructor(daysSum: DaysSum | undefined, found: AggregatedPoints) {
+    this.#daysSum = daysSum;
     this.#found = found;
     this.#pointTemplates = new Uint32Array(found.points.groups.length);
-    this.#rows = new Float64Array(this.#totalCount + this.#pointTemplates.length);
-    if (total !== undefined) this.#rows.set(total.rows);
+    this.#rows = new Float64Array(this.#summedCount + this.#pointTemplates.length);
+    if (daysSum !== undefined) this.#rows.set(daysSum.rows);
   }
 
-  get #totalCount(): number {
-    return this.#total?.ids.length ?? 0;
+  get #summedCount(): number {
+    return this.#daysSum?.ids.length ?? 0;
   }
 
   get templateCount(): number {
-    return this.#totalCount + this.#addedIds.length;
+    return this.#summedCount + this.#addedIds.length;
   }
 
-  get rowCount(): number {
-    return this.#rows.reduce((sum, rows) => sum + rows, 0);
-  }
-
-  /** Adds the points. Throws Failure "deadline", "cancelled", "limit". */
-  async add(control: QueryControl): Promise<void> {
+  /** Adds the points to the sum of days; returns the rows of all. Throws Failure "deadline", "cancelled", "limit". */
+  async addUp(control: QueryControl): Promise<number> {
     const { labels, points } = this.#found;
     const [counts] = points.values as [Float64Array, Float64Array, Float64Array];
-    const stateBytes = this.#rows.byteLength + this.#pointTemplates.byteLength;
-    checkCaps(control, { columnBytes: 0, stateBytes, scannedRows: 0 });
     for (const [point, group] of points.groups.entries()) {
-      if (point % mergedATurn === mergedATurn - 1) await letOthersRun(control);
+      if (point % mergedATurn === 0) {
+        await letOthersRun(control);
+        this.#charge(control);
+      }
       const template = this.#numberOf(textAt(labels, group * 2));
       this.#pointTemplates[point] = template;
       this.#rows[template]! += counts[point]!;
     }
+    let sum = 0;
+    for (let template = 0; template < this.templateCount; template++) {
+      if (template % mergedATurn === mergedATurn - 1) await letOthersRun(control);
+      sum += this.#rows[template]!;
+    }
+    return sum;
+  }
+
+  /** Counts the memory of the points, and of what is made of them, to the query. */
+  #charge(control: QueryControl): void {
+    const { labels, points } = this.#found;
+    const vectors = [labels.bytes, labels.offsets, points.groups, points.buckets, ...points.values];
+    const foundBytes = vectors.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const ownBytes = this.#rows.byteLength + this.#pointTemplates.byteLength;
+    const stateBytes = foundBytes + ownBytes + this.#addedIds.length * addedIdBytes;
+    checkCaps(control, { columnBytes: 0, stateBytes, scannedRows: 0 });
   }
 
   /** The numbers of the templates with the most rows. */
@@ -101,7 +117,7 @@ class TemplateSum {
 
   /** What is known of some templates, in their order. */
   async detailsOf(templates: readonly number[], control: QueryControl): Promise<CountedTemplate[]> {
-    const details = new Map(templates.map((template) => [template, this.#totalDetail(template)]));
+    const details = new Map(templates.map((template) => [template, this.#summedDetail(template)]));
     const { labels, points } = this.#found;
     const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
     for (const [point, group] of points.groups.entries()) {
@@ -121,19 +137,17 @@ class TemplateSum {
     }));
   }
 
-  #totalDetail(template: number): TemplateDetail {
-    const isOfTotal = template < this.#totalCount;
-    return isOfTotal
-      ? this.#total!.detailOf(template)
-      : { firstMs: Number.POSITIVE_INFINITY, lastMs: 0, levels: [] };
+  #summedDetail(template: number): TemplateDetail {
+    if (template < this.#summedCount) return this.#daysSum!.detailOf(template);
+    return { firstMs: Number.POSITIVE_INFINITY, lastMs: 0, levels: [] };
   }
 
   #idOf(template: number): string {
-    return this.#total?.ids[template] ?? this.#addedIds[template - this.#totalCount]!;
+    return this.#daysSum?.ids[template] ?? this.#addedIds[template - this.#summedCount]!;
   }
 
   #numberOf(id: string): number {
-    const known = this.#total?.numberOf(id) ?? this.#added.get(id);
+    const known = this.#daysSum?.numberOf(id) ?? this.#added.get(id);
     if (known !== undefined) return known;
     const number = this.templateCount;
     this.#added.set(id, number);

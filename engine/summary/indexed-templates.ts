@@ -18,6 +18,7 @@ export class IndexedTemplates {
   #rowsCount = 0;
   /** The ids of the templates, made when they are first asked for. */
   readonly #ids: string[] = [];
+  /** How many chunks were added as a whole. */
   chunkCount = 0;
 
   /** Estimated memory in bytes. */
@@ -49,7 +50,7 @@ export class IndexedTemplates {
     rows: Uint32Array,
     pause: YieldThread,
   ): Promise<{ chunk: number; templates: Uint32Array; groups: number }> {
-    const chunk = this.chunkCount++;
+    const chunk = this.chunkCount;
     const source = toByteSource(keys.bytes);
     const templates = new Uint32Array(rows.length);
     let groups = 0;
@@ -62,16 +63,17 @@ export class IndexedTemplates {
       for (const classes of this.table.textOf(template).classes) groups |= 1 << groupOf(classes);
     }
     this.#rowsCount += rows.length;
+    this.chunkCount++;
     return { chunk, templates, groups };
   }
 
-  /** Adds the rows of a template to those of each chunk. */
+  /** Adds the rows of a template to those of each chunk, up to the last that `rows` has. */
   addRows(template: number, rows: Float64Array): void {
     const own = this.#rows[template]!;
     for (let i = 0; i < own.length; i += 2) rows[own[i]!] = rows[own[i]!]! + own[i + 1]!;
   }
 
-  /** Sets 1 for each chunk that has a template. */
+  /** Sets 1 for each chunk that has a template, up to the last that `chunks` has. */
   markChunks(template: number, chunks: Uint8Array): void {
     const own = this.#rows[template]!;
     for (let i = 0; i < own.length; i += 2) chunks[own[i]!] = 1;

@@ -6,13 +6,9 @@
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import type { GroupFilters } from "../template/variables/variable-needle.ts";
+import type { DayGroups } from "./days-sum.ts";
 import { IndexedTemplates } from "./indexed-templates.ts";
-import {
-  groupLevelsMax,
-  sumTemplateGroups,
-  type TemplateGroups,
-  templateGroupBytes,
-} from "./template-groups.ts";
+import { sumTemplateGroups, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 import { type IndexedChunk, type TextCount, TextCounts } from "./text-counts.ts";
 
@@ -35,8 +31,8 @@ interface KnownChunk extends IndexedChunk {
 interface KnownDay {
   /** By chunk version; undefined for a chunk whose templates are not kept. */
   chunks: Map<string, KnownChunk | undefined>;
-  /** The groups of the chunks that were added up last. */
-  total: { chunks: ReadonlySet<string>; groups: TemplateGroups } | undefined;
+  /** The groups of the chunks that were added up last, and the key of these chunks. */
+  groups: Pick<DayGroups, "key" | "groups"> | undefined;
   /** Estimated memory of filters and groups. */
   ownBytes: number;
   /** What the index grew by. */
@@ -52,14 +48,12 @@ export class KnownTemplates {
   readonly #days = new Map<string, KnownDay>();
   /** Chunks of the index that are not known any more. */
   #droppedChunks = 0;
-  /** The levels of all groups, as they were sent; undefined stands for rows without one. */
-  readonly #levels: (string | undefined)[] = [];
 
   /** Estimated memory in bytes. */
   get byteLength(): number {
     let bytes = this.#index.byteLength;
-    for (const { ownBytes, total } of this.#days.values())
-      bytes += ownBytes + (total?.groups.rows.length ?? 0) * templateGroupBytes;
+    for (const { ownBytes, groups } of this.#days.values())
+      bytes += ownBytes + (groups?.groups.rows.length ?? 0) * templateGroupBytes;
     return bytes;
   }
 
@@ -104,56 +98,59 @@ export class KnownTemplates {
       this.#droppedChunks++;
       return;
     }
-    const rowGroups = this.#numberGroups(listed, templates);
+    const rowGroups = listed && numberTemplates(listed, templates);
     day.chunks.set(chunk, { number, groups, ngrams, rowGroups });
     day.indexBytes += index.byteLength - bytesBefore;
     day.ownBytes += bytesOfChunk({ ngrams, rowGroups });
-    this.#counts.forget();
   }
 
-  /** Drops a day. Its memory is free after `compact`. */
-  drop(dir: string): void {
-    const day = this.#days.get(dir);
-    if (day === undefined) return;
-    this.dropChunks(dir, (chunk) => !day.chunks.has(chunk));
-    this.#days.delete(dir);
+  /** Drops a day. Its memory is free after `compact`. Returns whether the day was known. */
+  drop(dir: string): boolean {
+    this.dropChunks(dir, () => false);
+    return this.#days.delete(dir);
   }
 
   /** Drops the chunks of a day that are not kept. */
   dropChunks(dir: string, isKept: (chunk: string) => boolean): void {
     const day = this.#days.get(dir);
-    for (const [chunk, known] of day?.chunks ?? []) {
+    if (day === undefined) return;
+    for (const [chunk, known] of day.chunks) {
       if (isKept(chunk)) continue;
-      day!.chunks.delete(chunk);
+      // Each chunk counts for an equal part of what the index grew by.
+      day.indexBytes *= (day.chunks.size - 1) / day.chunks.size;
+      day.chunks.delete(chunk);
       if (known === undefined) continue;
-      day!.ownBytes -= bytesOfChunk(known);
+      day.ownBytes -= bytesOfChunk(known);
       this.#droppedChunks++;
     }
   }
 
-  /** Frees the memory of what was dropped. Nothing may be added until it is done. */
+  /**
+   * Frees the memory of what was dropped. Until it is done both copies are in memory, and nothing may be added. Throws what
+   * `pause` throws.
+   */
   async compact(pause: YieldThread): Promise<void> {
     const bytesBefore = this.#days.values().reduce((sum, { indexBytes }) => sum + indexBytes, 0);
+    const known = this.#knownChunks();
     const numbers = new Int32Array(this.#index.chunkCount).fill(-1);
-    let count = 0;
-    for (const { number } of this.#knownChunks()) numbers[number] = count++;
+    for (const [i, { number }] of known.entries()) numbers[number] = i;
     const { index, templates } = await this.#index.copy(numbers, pause);
-    // Chunks may have been dropped meanwhile.
-    this.#droppedChunks = count - this.#knownChunks().length;
+    const renumbered = new Map<KnownChunk, KnownChunk>();
+    for (const [number, chunk] of known.entries()) {
+      await pause();
+      const rowGroups = chunk.rowGroups && numberTemplates(chunk.rowGroups, templates);
+      renumbered.set(chunk, { ...chunk, number, rowGroups });
+    }
     for (const day of this.#days.values()) {
-      day.total = undefined;
+      day.groups = undefined;
       day.indexBytes *= index.byteLength / Math.max(bytesBefore, 1);
-      for (const [chunk, known] of day.chunks) {
-        if (known === undefined) continue;
-        const rowGroups = known.rowGroups && {
-          ...known.rowGroups,
-          templates: known.rowGroups.templates.map((template) => templates[template]!),
-        };
-        day.chunks.set(chunk, { ...known, number: numbers[known.number]!, rowGroups });
-      }
+      for (const [chunk, old] of day.chunks)
+        if (old !== undefined) day.chunks.set(chunk, renumbered.get(old)!);
     }
     this.#index = index;
     this.#counts = new TextCounts(index);
+    // Chunks may have been dropped meanwhile.
+    this.#droppedChunks = known.length - this.#knownChunks().length;
   }
 
   /**
@@ -193,36 +190,34 @@ export class KnownTemplates {
   }
 
   /** All rows of some chunks of a day by template and level; undefined where that is not known of each of them. */
-  async totalOf(
+  async dayGroupsOf(
     dir: string,
     chunks: readonly string[],
     pause: YieldThread,
-  ): Promise<KnownGroups | undefined> {
+  ): Promise<Omit<DayGroups, "day"> | undefined> {
     const day = this.#use(dir);
     if (day === undefined) return undefined;
+    const key = JSON.stringify([dir, chunks.toSorted()]);
     const index = this.#index;
-    const passes = () => true;
-    const { total } = day;
-    const isSame = total?.chunks.size === chunks.length && chunks.every((chunk) => total.chunks.has(chunk));
-    if (isSame) return { groups: total.groups, names: index, passes };
+    if (day.groups?.key === key) return { groups: day.groups.groups, names: index, key };
     const parts: TemplateGroups[] = [];
     for (const chunk of chunks) {
       const groups = day.chunks.get(chunk)?.rowGroups;
       if (groups === undefined) return undefined;
       parts.push(groups);
     }
-    const groups = await sumTemplateGroups(parts, index.size, this.#levels, pause);
+    const groups = await sumTemplateGroups(parts, pause);
     if (groups === undefined) return undefined;
     // `compact` may have numbered the templates anew meanwhile.
-    if (index === this.#index) day.total = { chunks: new Set(chunks), groups };
-    return { groups, names: index, passes };
+    if (index === this.#index) day.groups = { key, groups };
+    return { groups, names: index, key };
   }
 
   #dayOf(dir: string): KnownDay {
     const usedMs = performance.now();
     const day = this.#days.get(dir) ?? {
       chunks: new Map(),
-      total: undefined,
+      groups: undefined,
       ownBytes: 0,
       indexBytes: 0,
       usedMs,
@@ -242,21 +237,11 @@ export class KnownTemplates {
       [...chunks.values()].filter((known) => known !== undefined),
     );
   }
+}
 
-  /** Numbers the templates and levels of a chunk's groups as the index does. `numbers`: those of the chunk's templates. */
-  #numberGroups(groups: TemplateGroups | undefined, numbers: Uint32Array): TemplateGroups | undefined {
-    if (groups === undefined) return undefined;
-    const added = groups.levelTexts.filter((text) => !this.#levels.includes(text));
-    if (this.#levels.length + added.length > groupLevelsMax) return undefined;
-    this.#levels.push(...added);
-    const levels = groups.levelTexts.map((text) => this.#levels.indexOf(text));
-    return {
-      ...groups,
-      templates: groups.templates.map((template) => numbers[template]!),
-      levels: groups.levels.map((level) => levels[level]!),
-      levelTexts: this.#levels,
-    };
-  }
+/** The groups with other numbers of their templates. */
+function numberTemplates(groups: TemplateGroups, numbers: Uint32Array): TemplateGroups {
+  return { ...groups, templates: groups.templates.map((template) => numbers[template]!) };
 }
 
 /** Estimated memory of a chunk's filters and groups. */

@@ -4,10 +4,10 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
+import type { DayGroups, DaysSum } from "./days-sum.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { KnownGroups } from "./known-templates.ts";
 import type { TemplateSummaries } from "./template-summaries.ts";
-import type { DayGroups, TemplateTotal } from "./template-total.ts";
 import { canAnswerFromTemplates } from "./text-counts.ts";
 
 export type { KnownGroups };
@@ -56,13 +56,13 @@ export class TemplateCounts {
   }
 
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */
-  dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
+  dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<DayGroups | undefined> {
     return this.#templates.dayGroupsOf(refs, pause);
   }
 
   /** The sum of whole days; undefined where they have too many levels. */
-  totalOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<TemplateTotal | undefined> {
-    return this.#templates.totalOfDays(days, pause);
+  sumOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<DaysSum | undefined> {
+    return this.#templates.sumOfDays(days, pause);
   }
 
   #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {

@@ -2,7 +2,10 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { dictionaryTexts } from "../column/column.ts";
 import { densePointsMax } from "../limits.ts";
+import type { YieldThread } from "../plan/query-control.ts";
+import { growArray } from "../vector/arrays.ts";
 import type { Codes } from "../vector/codes.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 
 /** One entry in each vector for each template and level that has rows. */
 export interface TemplateGroups {
@@ -18,9 +21,9 @@ export interface TemplateGroups {
 }
 
 /** Levels that one code of a byte can tell apart. */
-export const groupLevelsMax = 256;
-/** Pairs of a template and a level that are added up: 24 bytes each for a moment. */
-const sumCellsMax = 2_097_152;
+const groupLevelsMax = 256;
+/** Groups that are added up before other work of the thread may run. */
+const groupsATurn = 4_096;
 /** Bytes of an entry in all vectors. */
 export const templateGroupBytes = 4 + 1 + 4 + 8 + 8;
 
@@ -47,73 +50,90 @@ export function listTemplateGroups(
     counts[cell] = counts[cell]! + 1;
   }
   const { timeNs } = view;
-  return collectGroups(level.texts, {
-    rows: counts,
-    firstNs: (cell) => timeNs[first[cell]!]!,
-    lastNs: (cell) => timeNs[last[cell]!]!,
-  });
+  const groups = new GroupColumns();
+  for (let cell = 0; cell < counts.length; cell++) {
+    if (counts[cell] === 0) continue;
+    const group = groups.push(Math.floor(cell / levelCount), cell % levelCount);
+    groups.add(group, counts[cell]!, timeNs[first[cell]!]!, timeNs[last[cell]!]!);
+  }
+  return groups.finish(level.texts);
 }
 
 /**
- * Adds up the groups of some chunks of a day, which number templates and levels alike. Undefined where there may be too
- * many.
+ * Adds up the groups of some chunks that number templates alike. The levels of the sum are those that occur; undefined where
+ * they are too many. Throws what `pause` throws.
  */
 export async function sumTemplateGroups(
   parts: readonly TemplateGroups[],
-  templateCount: number,
-  levelTexts: readonly (string | undefined)[],
-  pause: () => Promise<void>,
+  pause: YieldThread,
 ): Promise<TemplateGroups | undefined> {
-  const levelCount = levelTexts.length;
-  if (templateCount * levelCount > sumCellsMax) return undefined;
-  const rows = new Float64Array(templateCount * levelCount);
-  const firstNs = new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY);
-  const lastNs = new Float64Array(rows.length);
+  const levelTexts: (string | undefined)[] = [];
+  /** The group of each template and level. */
+  const groupOf = new Map<number, number>();
+  const sum = new GroupColumns();
   for (const part of parts) {
-    await pause();
+    const levels = part.levelTexts.map((text) => findOrPush(levelTexts, text));
+    if (levelTexts.length > groupLevelsMax) return undefined;
     for (let i = 0; i < part.rows.length; i++) {
-      const cell = part.templates[i]! * levelCount + part.levels[i]!;
-      rows[cell] = rows[cell]! + part.rows[i]!;
-      firstNs[cell] = Math.min(firstNs[cell]!, part.firstNs[i]!);
-      lastNs[cell] = Math.max(lastNs[cell]!, part.lastNs[i]!);
+      if (i % groupsATurn === groupsATurn - 1) await pause();
+      const [template, level] = [part.templates[i]!, levels[part.levels[i]!]!];
+      const cell = template * groupLevelsMax + level;
+      const group = getOrMake(groupOf, cell, () => sum.push(template, level));
+      sum.add(group, part.rows[i]!, part.firstNs[i]!, part.lastNs[i]!);
     }
   }
-  return collectGroups([...levelTexts], {
-    rows,
-    firstNs: (cell) => firstNs[cell]!,
-    lastNs: (cell) => lastNs[cell]!,
-  });
+  return sum.finish(levelTexts);
 }
 
-/** Numbers of all pairs of a template and a level: those of template t and level l are in cell t × levels + l. */
-interface GroupCells {
-  rows: ArrayLike<number>;
-  firstNs: (cell: number) => number;
-  lastNs: (cell: number) => number;
+/** The index of a text in a short list; it is added where the list lacks it. */
+function findOrPush(texts: (string | undefined)[], text: string | undefined): number {
+  const index = texts.indexOf(text);
+  return index >= 0 ? index : texts.push(text) - 1;
 }
 
-/** The groups of the cells that have rows. */
-function collectGroups(levelTexts: readonly (string | undefined)[], cells: GroupCells): TemplateGroups {
-  const { rows } = cells;
-  let count = 0;
-  for (let cell = 0; cell < rows.length; cell++) if (rows[cell]! > 0) count++;
-  const groups = {
-    templates: new Uint32Array(count),
-    levels: new Uint8Array(count),
-    rows: new Uint32Array(count),
-    firstNs: new Float64Array(count),
-    lastNs: new Float64Array(count),
-    levelTexts,
-  };
-  for (let cell = 0, group = 0; cell < rows.length; cell++) {
-    if (rows[cell] === 0) continue;
-    groups.templates[group] = Math.floor(cell / levelTexts.length);
-    groups.levels[group] = cell % levelTexts.length;
-    groups.rows[group] = rows[cell]!;
-    groups.firstNs[group] = cells.firstNs(cell);
-    groups.lastNs[group++] = cells.lastNs(cell);
+/** The vectors of groups, which grow. */
+class GroupColumns {
+  #count = 0;
+  #templates = new Uint32Array(1_024);
+  #levels = new Uint8Array(1_024);
+  #rows = new Uint32Array(1_024);
+  #firstNs = new Float64Array(1_024);
+  #lastNs = new Float64Array(1_024);
+
+  /** Adds a group without rows, and returns its index. */
+  push(template: number, level: number): number {
+    if (this.#count === this.#rows.length) this.#grow();
+    this.#templates[this.#count] = template;
+    this.#levels[this.#count] = level;
+    this.#firstNs[this.#count] = Number.POSITIVE_INFINITY;
+    return this.#count++;
   }
-  return groups;
+
+  add(group: number, rows: number, firstNs: number, lastNs: number): void {
+    this.#rows[group]! += rows;
+    this.#firstNs[group] = Math.min(this.#firstNs[group]!, firstNs);
+    this.#lastNs[group] = Math.max(this.#lastNs[group]!, lastNs);
+  }
+
+  finish(levelTexts: readonly (string | undefined)[]): TemplateGroups {
+    return {
+      templates: this.#templates.slice(0, this.#count),
+      levels: this.#levels.slice(0, this.#count),
+      rows: this.#rows.slice(0, this.#count),
+      firstNs: this.#firstNs.slice(0, this.#count),
+      lastNs: this.#lastNs.slice(0, this.#count),
+      levelTexts,
+    };
+  }
+
+  #grow(): void {
+    const length = this.#count * 2;
+    this.#templates = growArray(this.#templates, length);
+    this.#levels = growArray(this.#levels, length);
+    this.#rows = growArray(this.#rows, length);
+    this.#firstNs = growArray(this.#firstNs, length);
+    this.#lastNs = growArray(this.#lastNs, length);
+  }
 }
 
 /** The levels of a chunk and the code of each row's, undefined where all are the first. */

@@ -1,7 +1,7 @@
 /**
  * Keeps the templates of sealed chunks, day by day, so that the query thread can count messages without reading their
  * columns. The scan threads list the templates of a day in the background, after the first query that searched the
- * day's messages for a text.
+ * day's messages for a text, or counted them by template.
  */
 
 import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -9,9 +9,9 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
+import { type DayGroups, DaysSum } from "./days-sum.ts";
 import { type KnownGroups, KnownTemplates } from "./known-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
-import { type DayGroups, TemplateTotal } from "./template-total.ts";
 
 /** Lists templates on the scan threads, and returns which chunks exist. */
 export interface TemplateSource {
@@ -34,13 +34,13 @@ const recentMs = 60_000;
 const roomShare = 3 / 4;
 
 /** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
-const totalsMax = 4;
+const sumsMax = 4;
 
 export class TemplateSummaries {
   readonly #bytesMax: number;
   readonly #known = new KnownTemplates();
   /** Sums of several days, the last used one last. */
-  #totals: TemplateTotal[] = [];
+  #sums: DaysSum[] = [];
   #learning: Promise<void> | undefined;
   #isEnding = false;
   /**
@@ -72,24 +72,26 @@ export class TemplateSummaries {
     return this.#known.groupsOf(filters, dir, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
-  /** All rows of some chunks of one day by template and level; see `KnownTemplates.totalOf`. */
-  dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<KnownGroups | undefined> {
+  /** All rows of some chunks of one day by template and level; undefined where that is not known. */
+  async dayGroupsOf(refs: readonly SealedChunkRef[], pause: YieldThread): Promise<DayGroups | undefined> {
+    const [{ dir, day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
     const chunks = refs.map(({ entry }) => chunkIdentity(entry));
-    return this.#known.totalOf(refs[0]!.dir, chunks, pause);
+    const found = await this.#known.dayGroupsOf(dir, chunks, pause);
+    return found && { ...found, day };
   }
 
   /**
    * The sum of whole days, in order, which is kept while it is among the last used ones and has room beside the days.
    * Undefined where they have too many levels.
    */
-  async totalOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<TemplateTotal | undefined> {
-    const known = this.#totals.find((total) => total.isOf(days));
-    const total = known ?? (await TemplateTotal.of(days, pause));
-    if (total === undefined) return undefined;
-    this.#totals = this.#totals.filter((other) => other !== total && !other.isOf(days)).slice(1 - totalsMax);
-    if (this.#known.byteLength + this.#totalsBytes + total.byteLength <= this.#bytesMax)
-      this.#totals.push(total);
-    return total;
+  async sumOfDays(days: readonly DayGroups[], pause: YieldThread): Promise<DaysSum | undefined> {
+    const known = this.#sums.find((sum) => sum.isOf(days));
+    const sum = known ?? (await DaysSum.of(days, pause));
+    if (sum === undefined) return undefined;
+    this.#sums = [...this.#sums.filter((other) => other !== sum && !other.isOf(days)), sum].slice(-sumsMax);
+    while (this.#sums.length > 0 && this.#known.byteLength + this.#sumsBytes > this.#bytesMax)
+      this.#sums.shift();
+    return sum;
   }
 
   /**
@@ -111,12 +113,11 @@ export class TemplateSummaries {
 
   /** Drops a day whose folder is about to be removed. */
   forget(dir: string): void {
-    this.#known.drop(dir);
-    this.#totals = [];
+    if (this.#known.drop(dir)) this.#sums = [];
   }
 
-  get #totalsBytes(): number {
-    return this.#totals.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  get #sumsBytes(): number {
+    return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   #knows({ dir, entry }: SealedChunkRef): boolean {
@@ -137,24 +138,26 @@ export class TemplateSummaries {
         this.#fullUntilMs = performance.now() + recentMs;
         return;
       }
+      for (const day of Map.groupBy(some, ({ dir }) => dir).values()) this.#dropMerged(day[0]!, source);
       for (const ref of some) {
         if (this.#isEnding) return;
         const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === chunkIdentity(ref.entry));
-        await this.#add(ref, own, source, pause);
+        await this.#add(ref, own, pause);
       }
     }
   }
 
-  /** Adds the templates of one chunk, and drops those of the day's chunks that have been merged away. */
+  /** Drops what is known of the day's chunks that have been merged away. */
+  #dropMerged(ref: SealedChunkRef, { chunksIn }: TemplateSource): void {
+    const present = chunksIn(ref);
+    this.#known.dropChunks(ref.dir, (chunk) => present.has(chunk));
+  }
+
   async #add(
-    ref: SealedChunkRef,
+    { dir, entry }: SealedChunkRef,
     listed: ListedTemplates | undefined,
-    { chunksIn }: TemplateSource,
     pause: YieldThread,
   ): Promise<void> {
-    const { dir, entry } = ref;
-    const present = chunksIn(ref);
-    this.#known.dropChunks(dir, (chunk) => present.has(chunk));
     // Without this cap a day whose messages hardly repeat would take the memory of all other days.
     const isKept = listed !== undefined && this.#known.bytesOf(dir) <= this.#bytesMax / 2;
     if (isKept) await this.#known.add(dir, listed, pause);
@@ -168,7 +171,7 @@ export class TemplateSummaries {
   async #makeRoom(pause: YieldThread): Promise<boolean> {
     const nowMs = performance.now();
     const bytes = this.#known.byteLength;
-    if (bytes + this.#totalsBytes > this.#bytesMax) this.#totals = [];
+    if (bytes + this.#sumsBytes > this.#bytesMax) this.#sums = [];
     let droppedBytes = 0;
     for (const { dir, usedMs } of bytes > this.#bytesMax ? this.#known.byUse() : []) {
       if (bytes - droppedBytes <= this.#bytesMax * roomShare || usedMs > nowMs - recentMs) break;

@@ -90,20 +90,15 @@ type MatchTemplate = (template: number) => AutomatonResult;
 export class TextCounts {
   readonly #index: IndexedTemplates;
   /** What was counted for the filters of running queries; each query has filter objects of its own. */
-  #counts = new WeakMap<MessageTextFilter, readonly CountText[]>();
+  readonly #counts = new WeakMap<MessageTextFilter, readonly CountText[]>();
 
   constructor(index: IndexedTemplates) {
     this.#index = index;
   }
 
-  /** To be called when the index has one more chunk. */
-  forget(): void {
-    this.#counts = new WeakMap();
-  }
-
   /**
-   * The count of a filter's text that is exact for a chunk; undefined where there is none. `tokens` returns the token
-   * filter of a group of the chunk's variables.
+   * The count of a filter's text that is exact for a chunk; undefined where there is none, and for a chunk that was added
+   * after the text was counted. `tokens` returns the token filter of a group of the chunk's variables.
    */
   exactCount(
     filter: MessageTextFilter,
@@ -112,7 +107,8 @@ export class TextCounts {
   ): TextCount | undefined {
     for (const count of getOrMake(this.#counts, filter, () => this.#countsFor(filter))) {
       const found = count();
-      if (found !== undefined && isExact(found, chunk, tokens)) return found;
+      const covers = found !== undefined && chunk.number < found.rows.length;
+      if (covers && isExact(found, chunk, tokens)) return found;
     }
     return undefined;
   }
