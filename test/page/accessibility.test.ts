@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page, Request } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ask } from "../server/control/asking.ts";
 import { ingest } from "../server/running.ts";
 import { noBrowser, PageTest } from "./browser.ts";
@@ -13,6 +13,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const startMs = Date.UTC(2026, 0, 29, 12);
 const range = `from=${startMs}&to=${startMs + 60_000}`;
 const viewport = { width: 1_280, height: 800 };
+/** So long after its last answer a page has asked for all that it shows. */
+const quietMs = 150;
 const levels = ["fatal", "error", "warn", "info", "debug", "trace", ""];
 
 interface Violation {
@@ -22,7 +24,6 @@ interface Violation {
 
 /** What axe finds, by the rules named or by all of the guidelines. */
 async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  if (rules === undefined) await page.evaluate(axe);
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const found = (await page.evaluate(
     `axe.run({ runOnly: ${JSON.stringify(rules ?? tags)} }).then(({ violations }) => violations)`,
@@ -83,7 +84,8 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
 
 describe.skipIf(noBrowser !== undefined)("accessibility", () => {
   let site: PageTest;
-  let storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
+  let page: Page;
+  let isQuiet: () => Promise<void>;
   beforeAll(async () => {
     site = await PageTest.start();
     const rows = levels.map((level, i) => ({
@@ -120,13 +122,16 @@ describe.skipIf(noBrowser !== undefined)("accessibility", () => {
     await ingest(site.server, errors.map((row) => JSON.stringify(row)).join("\n"));
     const window = { startTime: dayMs, endTime: dayMs + 179_999 };
     expect((await ask(site.server, "POST", "/investigations", window)).status).toBe(200);
-    const page = await site.openAs(site.server.adminToken, "/signin");
-    storageState = await page.context().storageState();
+    page = await site.openAs(site.server.adminToken, "/signin", { viewport });
+    isQuiet = watchRequests(page);
   });
   afterAll(() => site.stop());
 
   test.each(screens)("%s", async (name, path, prepare) => {
-    const page = await site.open(path, { storageState, colorScheme: "light", viewport });
+    // The same page for all screens: it has the scripts and styles of the one before.
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize(viewport);
+    await page.goto(site.server.url + path);
     const bad: Record<string, unknown> = {};
     const look = async (variant: string, only?: string[]) => {
       await site.picture(page, `${name.replaceAll(" ", "-")}-${variant}`);
@@ -136,17 +141,48 @@ describe.skipIf(noBrowser !== undefined)("accessibility", () => {
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       if (overflow !== 0) bad[`${variant}, overflow`] = overflow;
     };
-    await page.waitForLoadState("networkidle");
     await page.locator("main > *").first().waitFor();
+    await isQuiet();
     await prepare?.(page);
+    await isQuiet();
+    await page.evaluate(axe);
     await look("light");
     await page.emulateMedia({ colorScheme: "dark" });
-    await page.waitForTimeout(100);
+    await page.evaluate(isDrawn);
     await look("dark", ["color-contrast"]);
     await page.setViewportSize({ width: 360, height: viewport.height });
-    await page.waitForTimeout(100);
+    await page.evaluate(isDrawn);
     await look("small");
     expect(bad).toEqual({});
-    await page.context().close();
   });
 });
+
+/** Resolves in the page once two frames were drawn and no colour or size changes any more. */
+const isDrawn = `(async () => {
+  for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+  const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
+  await Promise.allSettled(transitions.map((each) => each.finished));
+})()`;
+
+/** Returns what waits until every request of a page has been answered for a while. A stream of events need not end. */
+function watchRequests(page: Page): () => Promise<void> {
+  const open = new Set<Request>();
+  let lastMs = 0;
+  const end = (request: Request) => {
+    if (open.delete(request)) lastMs = performance.now();
+  };
+  page.on("request", (request) => open.add(request));
+  page.on("requestfinished", end);
+  page.on("requestfailed", end);
+  page.on("response", (response) => {
+    if (response.headers()["content-type"]?.startsWith("text/event-stream")) end(response.request());
+  });
+  return () =>
+    vi.waitFor(
+      () => {
+        if (open.size > 0 || performance.now() < lastMs + quietMs)
+          throw new Error(`no answer to ${[...open].map((request) => request.url()).join(", ")}`);
+      },
+      { timeout: 45_000, interval: 20 },
+    );
+}
