@@ -20,6 +20,7 @@ const entries = [
   "server/main.ts",
   "engine/index.ts",
   "query/index.ts",
+  "server/index.ts",
   "server/ingest/decode-worker.ts",
   "server/investigate/analysis/analysis-worker.ts",
   "engine/worker/worker.ts",

@@ -12,7 +12,10 @@ import type { Report } from "../../bench/report/report.ts";
 const kinds = ["absent", "newestWord", "byMinuteLevel", "topValues"] as const;
 const main = new URL("../../bench/main.ts", import.meta.url).pathname;
 /** A seed of the tests must not reach the servers that the benchmark starts. */
-const { SVC_SEED: _, ...env } = process.env;
+const { SVC_SEED: _, ...inherited } = process.env;
+/** Each of its processes would else strip the types of all sources. */
+const bundled = `--import=${new URL("../bundled-layers.ts", import.meta.url).href}`;
+const env = { ...inherited, NODE_OPTIONS: `${inherited.NODE_OPTIONS ?? ""} ${bundled}` };
 const bench = (args: readonly string[]) => promisify(execFile)(process.execPath, [main, ...args], { env });
 
 describe("the benchmark, on a few rows and without peers", () => {

@@ -145,14 +145,23 @@ export function lines(rows: readonly unknown[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
-/** Sends bytes as they are, answers with all that came back until the server closed, or until `untilMs` passed. */
-export function sendRaw(port: number, bytes: string | Uint8Array, untilMs = 3_000): Promise<string> {
+/**
+ * Sends bytes as they are, answers with all that came back until the server closed, until `untilMs` passed, or until it
+ * is like `whole`.
+ */
+export function sendRaw(
+  port: number,
+  bytes: string | Uint8Array,
+  untilMs = 3_000,
+  whole?: RegExp,
+): Promise<string> {
   return new Promise((resolve) => {
     let got = "";
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
     const timer = setTimeout(() => socket.destroy(), untilMs);
     socket.on("data", (data) => {
       got += data.toString("latin1");
+      if (whole?.test(got)) socket.destroy();
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
