@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type Running, startServer } from "../server/running.ts";
 
 const executablePath = process.env.SVC_CHROMIUM ?? "/usr/bin/chromium";
@@ -25,6 +25,8 @@ export class PageTest {
   readonly problems: string[] = [];
   /** Other origins that pages may go to. */
   readonly allowedOrigins = new Set<string>();
+  /** Pages of earlier tests, without what these stored in them. They have the program's scripts and styles. */
+  readonly #used: Page[] = [];
 
   private constructor(server: Running, browser: Browser) {
     this.server = server;
@@ -39,8 +41,31 @@ export class PageTest {
     return new PageTest(server, browser);
   }
 
-  /** Opens an address of the page in a context of its own. */
-  async open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+  /** Opens an address of the page, with no cookies and nothing stored. No other page of the test shares its context. */
+  async open(path: string, options?: BrowserContextOptions): Promise<Page> {
+    const page = (options === undefined ? this.#used.pop() : undefined) ?? (await this.#make(options));
+    if (options === undefined) {
+      onTestFinished(async ({ task }) => {
+        if (task.result?.state !== "fail" && !page.isClosed()) this.#used.push(await this.#clear(page));
+      });
+    }
+    await page.goto(this.server.url + path);
+    return page;
+  }
+
+  /** Takes away what a test left in a page. */
+  async #clear(page: Page): Promise<Page> {
+    const context = page.context();
+    for (const other of context.pages()) if (other !== page) await other.close();
+    await page.goto("about:blank");
+    await context.clearCookies();
+    const session = await context.newCDPSession(page);
+    await session.send("Storage.clearDataForOrigin", { origin: this.server.url, storageTypes: "all" });
+    await session.detach();
+    return page;
+  }
+
+  async #make(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.#browser.newContext({ timezoneId: "UTC", ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(45_000);
@@ -57,12 +82,11 @@ export class PageTest {
       const isOwn = origin === this.server.url || this.allowedOrigins.has(origin);
       if (protocol !== "data:" && !isOwn) this.problems.push(`a request to ${origin}`);
     });
-    await page.goto(this.server.url + path);
     return page;
   }
 
   /** Opens an address of the page, signed in with a token. */
-  async openAs(token: string, path: string, options: BrowserContextOptions = {}): Promise<Page> {
+  async openAs(token: string, path: string, options?: BrowserContextOptions): Promise<Page> {
     const page = await this.open("/signin", options);
     await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();
