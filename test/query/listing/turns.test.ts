@@ -161,7 +161,6 @@ describe.each(Object.entries(works))("%s of very many", (_name, work) => {
   );
 
   test("ends at the deadline", async () => {
-    await work({});
     await expect(work({ deadlineMs: 1 })).rejects.toMatchObject({ kind: "deadline" });
   });
 });

@@ -234,7 +234,7 @@ test("an alert's queries see what whoever saved it may see", async () => {
     metadata: { id: "narrow", name: "narrow" },
     timeseries: {
       expression: {
-        svcQLTimeseries: { query: 'count(logs{k8s.cluster.name="prod"}) by (service.name)', bucketSize: 60 },
+        svcQLTimeseries: { query: 'count(logs{k8s.cluster.name="prod"}) by (service.name)', bucketSize: 5 },
       },
       evaluationRules: [
         {
@@ -243,7 +243,8 @@ test("an alert's queries see what whoever saved it may see", async () => {
             operators: [{ operator: "greaterThan", threshold: 0 }],
             persistenceSettings: {
               datapointsToAlarm: 1,
-              datapointsInEvaluationWindow: 5,
+              // Five minutes of five seconds each: the next evaluation is never far.
+              datapointsInEvaluationWindow: 60,
               missingDatapointBehavior: "ignore",
             },
           },
