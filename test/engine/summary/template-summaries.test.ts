@@ -27,9 +27,11 @@ import { seed } from "../datasets.ts";
 import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
-const days = 8;
+const days = scaled(5, 8);
 const chunksADay = 10;
-const filtersEach = scaled(20, 400);
+const filtersEach = scaled(16, 400);
+/** Of each kind of needle, in messages that are grouped. */
+const textsEach = scaled(1, 2);
 const dayNs = 86_400_000_000_000n;
 const dir = mkdtempSync(join(tmpdir(), "svc-templates-"));
 let store: Store;
@@ -151,7 +153,7 @@ test.each([...profiles, "wide"] as const)(
 
     const survey = new NeedleSurvey();
     for (const row of rows) survey.add(row);
-    const texts = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 2)).map(filterFor);
+    const texts = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, textsEach)).map(filterFor);
     const levels = [...new Set(rows.map(({ level }) => level.toLowerCase()))].map(
       (value): Filter => ({ kind: "equals", field: { kind: "level" }, value }),
     );

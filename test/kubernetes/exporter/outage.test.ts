@@ -10,12 +10,14 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { call } from "../../server/running.ts";
 import type { KubernetesObject } from "../api-server/objects.ts";
 import { ClusterAndHub, makeAlert, observability } from "./cluster-and-hub.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const outageMs = process.env.SVC_SOAK === "1" ? 3_600_000 : 6_000;
+const outageMs = scaled(3_000, 3_600_000);
+const changes = scaled(400, 1_000);
 let both: ClusterAndHub;
 
 beforeAll(async () => {
@@ -93,14 +95,14 @@ async function sendLogs(port: number, messages: readonly string[]): Promise<void
   if (response.status !== 200) throw new Error(await response.text());
 }
 
-test("an exporter that is killed in the middle of 1,000 changes, again and again", async () => {
+test(`an exporter that is killed in the middle of ${changes} changes, again and again`, async () => {
   const random = new Random(seed);
   const objects = new Objects(random, "killed");
   let running = await both.startExporterProcess();
-  for (let change = 0; change < 1_000; change++) {
+  for (let change = 0; change < changes; change++) {
     objects.changeOne();
     if (change % 10 === 9) await sleep(random.below(60));
-    if (!random.oneIn(200)) continue;
+    if (!random.oneIn(Math.floor(changes / 5))) continue;
     running.child.kill("SIGKILL");
     await running.ended;
     // What changes and goes while nobody follows.

@@ -8,11 +8,11 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { OutgoingBody } from "../../../server/kubernetes/gateway/buffer-entry.ts";
 import { DiskBuffer } from "../../../server/kubernetes/gateway/disk-buffer.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { randomOf } from "../../server/control/random.ts";
 import { type Hub, startHub } from "./hub.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const isSoak = process.env.SVC_SOAK === "1";
 
 let dir: string;
 beforeEach(() => {
@@ -28,7 +28,7 @@ const makeBody = (n: number, bytes: number): OutgoingBody => ({
 describe(`the buffer (SVC_SEED=${seed})`, () => {
   test("is a queue that loses only its oldest bodies, counts them, and is the same after a restart", async () => {
     const random = randomOf(seed);
-    for (let round = 0; round < (isSoak ? 400 : 20); round++) {
+    for (let round = 0; round < scaled(10, 400); round++) {
       const folder = join(dir, String(round));
       const bytesMax = 2_000 + Math.floor(random() * 20_000);
       let dropped = 0;
@@ -155,7 +155,7 @@ describe("a gateway that is killed", () => {
       if (body.includes("bad")) return 400;
       return deeds[Math.floor(random() * deeds.length)]!;
     };
-    for (let kill = 0; kill < (isSoak ? 60 : 4); kill++) {
+    for (let kill = 0; kill < scaled(2, 60); kill++) {
       const url = await startChild();
       const sendAll = async () => {
         for (;;) {

@@ -1,6 +1,6 @@
 /**
  * Loaded into a server by `--import`: writes how long the turns of its event loop are, as CPU time of its main thread,
- * which other processes on the machine lengthen far less than time by the clock. One line each 50 ms: the time, and the
+ * which other processes on the machine lengthen far less than time by the clock. One line each 20 ms: the time, and the
  * longest turn since the last line, in milliseconds of the machine for which bounds are stated (`measureSlowness`).
  */
 import { appendFileSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ if (isMainThread && path !== undefined) {
     appendFileSync(path, `${Date.now()} ${(longestMs / slowness).toFixed(2)}\n`);
     longestMs = 0;
   };
-  setInterval(write, 50).unref();
+  setInterval(write, 20).unref();
 }
 
 /** CPU time of the main thread. */

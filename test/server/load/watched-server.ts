@@ -21,6 +21,16 @@ export function newDataFolder(): { dir: string; remove: () => void } {
   return { dir: join(top, "data"), remove: () => rmSync(top, { recursive: true, force: true }) };
 }
 
+/** The lines of `turn-watch.ts`, as soon as two of them are of later: the first may lack the turn that had just ended. */
+async function readTurns(file: string, atMs: number): Promise<[atMs: number, longestMs: number][]> {
+  for (;;) {
+    const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+    const measured = lines.map((line) => line.split(" ").map(Number) as [number, number]);
+    if ((measured.at(-2)?.[0] ?? 0) > atMs) return measured;
+    await sleep(10);
+  }
+}
+
 /** Resolves when the server answers. */
 export async function startWatched(dir: string, flags: readonly string[] = []): Promise<WatchedServer> {
   const turns = join(dir, "..", `turns-${Date.now()}`);
@@ -52,12 +62,10 @@ export async function startWatched(dir: string, flags: readonly string[] = []): 
     call,
     longestTurnMs: async (work) => {
       // What was before the work is written by then.
-      await sleep(120);
+      await readTurns(turns, Date.now());
       const beganMs = Date.now();
       await work();
-      await sleep(120);
-      const lines = readFileSync(turns, "utf8").trim().split("\n");
-      const measured = lines.map((line) => line.split(" ").map(Number) as [number, number]);
+      const measured = await readTurns(turns, Date.now());
       return Math.max(0, ...measured.filter(([atMs]) => atMs >= beganMs).map(([, ms]) => ms));
     },
     stop: async () => {
