@@ -9,7 +9,7 @@ export default defineConfig({
     include: [
       "test/durability/**/*.test.ts",
       "test/engine/lmdb/open-file.test.ts",
-      "test/engine/{aggregate,scan,scatter,summary,template}/**/*.test.ts",
+      "test/engine/{aggregate,kernels,scan,scatter,summary,template}/**/*.test.ts",
       "test/query/{editing,oracle,ordered,parse,series}/**/*.test.ts",
       "test/server/control/{api,managed-matrix,members}.test.ts",
       "test/server/access/{refusal-timing,row-fate}.test.ts",

@@ -21,6 +21,7 @@ import type {
 import { type VariableGroup, variableGroups } from "../../../engine/template/variables/variable-columns.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { scaled } from "../../durability/campaign.ts";
 import { bitAt, expectSame, seed } from "./kernel-cases.ts";
 import { damageVariables, encodeMessageChunk, makeMessageChunk } from "./message-chunk.ts";
 
@@ -100,7 +101,7 @@ describe.each(implementations)(`$name (SVC_SEED=${seed})`, ({ openHeap, search }
         if (texts.length === 0) continue;
         const { kinds, rowCounts } = decoded.slotsOfGroup(group);
         for (const kind of kinds) seen.kinds.add(kind);
-        for (let i = 0; i < 40; i++) {
+        for (let i = 0; i < scaled(20, 40); i++) {
           const ignoreCase = random.below(3) === 0;
           const drawn = drawNeedle(texts, random);
           const text = ignoreCase ? drawn.toLowerCase() : drawn;
@@ -206,7 +207,8 @@ describe.each(implementations)(`$name (SVC_SEED=${seed})`, ({ openHeap, search }
       "0a0b",
       "a".repeat(81),
     );
-    for (let i = 0; i < 60; i++) needles.push(drawNeedle(Object.values(random.pick(values)), random));
+    for (let i = 0; i < scaled(25, 60); i++)
+      needles.push(drawNeedle(Object.values(random.pick(values)), random));
     let hits = 0;
     for (const [group, slots] of decoded.slotsOf.entries()) {
       if (slots.length === 0) continue;

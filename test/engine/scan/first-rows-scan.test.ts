@@ -16,7 +16,7 @@ import {
   states,
 } from "../datasets.ts";
 
-const datasets = scaled(14, 420);
+const datasets = scaled(9, 420);
 const queriesEach = 50;
 
 let filled: FilledStore;

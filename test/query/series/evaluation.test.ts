@@ -18,7 +18,7 @@ import { evaluate, type NaiveAnswer } from "./naive/evaluator.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const dataSets = 6;
-const queriesPerSet = scaled(130, 4_000);
+const queriesPerSet = scaled(90, 4_000);
 
 /** Appends samples without the fields that only the naive evaluator has. */
 async function appendSamples(store: Store, samples: readonly NaiveSample[]): Promise<void> {
