@@ -102,7 +102,7 @@ function countByLoop({ text, groupBy, from, to }: Question): Map<string, number>
 }
 
 test(`are what a loop over the rows gives, one by one and many at once (SVC_SEED=${seed})`, async () => {
-  for (let round = 0; round < scaled(5, 120); round++) {
+  for (let round = 0; round < scaled(3, 120); round++) {
     const store = await open();
     for (let i = 0; i < 8; i++) {
       const questions = Array.from({ length: random.oneIn(2) ? 1 : 5 }, makeQuestion);

@@ -26,7 +26,7 @@ import {
 } from "./valid-bodies.ts";
 
 /** Number of mutated bodies for each format. */
-const bodies = scaled(600, 100_000);
+const bodies = scaled(350, 100_000);
 
 let server: Running;
 let what: Record<ValidBodies["signal"], BodyTask["content"]>;

@@ -123,7 +123,7 @@ describe(`documents of a bulk body (SVC_SEED=${seed})`, () => {
       fc.property(bodies, fc.constantFrom("", "logs"), fc.boolean(), (body, index, flattensJson) => {
         checkAgainstPlain(makeTask(body, { index, flattensJson }), readBulk);
       }),
-      { seed, numRuns: scaled(1_000, 100_000) },
+      { seed, numRuns: scaled(600, 100_000) },
     );
   });
 
@@ -132,13 +132,13 @@ describe(`documents of a bulk body (SVC_SEED=${seed})`, () => {
       fc.property(bodies, anyAdmission(seed), (body, admission) => {
         checkAgainstPlain(makeTask(body, { admission, storedDocuments: [1] }), readBulk);
       }),
-      { seed, numRuns: scaled(700, 50_000) },
+      { seed, numRuns: scaled(450, 50_000) },
     );
   });
 
   test("are the same where the body is changed at random", () => {
     const random = new Random(seed);
-    for (const body of fc.sample(bodies, { seed, numRuns: scaled(600, 50_000) }))
+    for (const body of fc.sample(bodies, { seed, numRuns: scaled(400, 50_000) }))
       checkAgainstPlain(makeTask(mutateBody(body, random)), readBulk);
   });
 
@@ -158,7 +158,7 @@ describe(`documents of a bulk body (SVC_SEED=${seed})`, () => {
 
   test("are the same by the thousand, whatever their days, keys and values", () => {
     const random = new Random(seed);
-    for (let run = 0; run < scaled(6, 150); run++) {
+    for (let run = 0; run < scaled(4, 150); run++) {
       const [days, keys, values] = [1 + random.below(5), 1 + random.below(300), 1 + random.below(2_000)];
       const lines = Array.from({ length: 1 + random.below(2_000) }, () => {
         const ms = arrivalMs - random.below(days) * 86_400_000 - random.below(5_000);

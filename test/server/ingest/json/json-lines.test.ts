@@ -79,7 +79,7 @@ describe(`the fast reader (SVC_SEED=${seed})`, () => {
         const pieces = [first, ...lines];
         checkBody(joinBuffers([...pieces, ...(ends ? [Buffer.alloc(0)] : [])], "\n"), pieces, logs);
       }),
-      { seed, numRuns: scaled(1_000, 100_000) },
+      { seed, numRuns: scaled(600, 100_000) },
     );
   });
 
@@ -89,13 +89,13 @@ describe(`the fast reader (SVC_SEED=${seed})`, () => {
         const pieces = [Buffer.from('{"message":"the first line is no array"}'), ...lines];
         checkBody(joinBuffers(pieces, "\n"), pieces, { ...logs, admission: settings });
       }),
-      { seed, numRuns: scaled(700, 50_000) },
+      { seed, numRuns: scaled(450, 50_000) },
     );
   });
 
   test("many rows give the same batch, whatever their days, keys and values", () => {
     const random = new Random(seed);
-    for (let run = 0; run < scaled(10, 300); run++) {
+    for (let run = 0; run < scaled(6, 300); run++) {
       const rows = 1 + random.below(3_000);
       const [days, keys, values] = [1 + random.below(5), 1 + random.below(700), 1 + random.below(2_000)];
       const pieces = Array.from({ length: rows }, () => {

@@ -151,7 +151,7 @@ function checkBody(
 }
 
 test(`metric rows, valid or broken, give the same batch as JSON.parse (SVC_SEED=${seed})`, () => {
-  const bodies = scaled(700, 50_000);
+  const bodies = scaled(450, 50_000);
   let known = 0;
   fc.assert(
     fc.property(body, (lines) => {
@@ -167,7 +167,7 @@ test("so do rows under rules, stamps and bounds, and with more series than are t
     fc.property(body, admission, fc.constantFrom(2, 500), (lines, settings, seriesMax) => {
       checkBody(lines, false, seriesMax, settings);
     }),
-    { seed, numRuns: scaled(700, 50_000) },
+    { seed, numRuns: scaled(450, 50_000) },
   );
 });
 

@@ -95,7 +95,7 @@ function admissionOf(random: Random): Partial<BodyTask> {
 describe(`records in WebAssembly and in TypeScript (SVC_SEED=${seed})`, () => {
   test.each(["logs", "traces"] as const)("random %s, whole and broken", (signal) => {
     const random = new Random(seed);
-    const bodies = scaled(1_000, 100_000);
+    const bodies = scaled(600, 100_000);
     let rows = 0;
     for (let run = 0; run < bodies; run++) {
       const body = makeWireBody(signal, random);
