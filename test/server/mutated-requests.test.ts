@@ -12,7 +12,7 @@ import type { Running } from "./running.ts";
 import { startServer } from "./running.ts";
 import { listValidSearches, type ValidSearch } from "./search/valid-queries.ts";
 
-const requests = Number(process.env.SVC_CASES ?? scaled(3_000, 200_000));
+const requests = Number(process.env.SVC_CASES ?? scaled(1_800, 200_000));
 /** Requests under way at once. */
 const lanes = 8;
 /** An answer that takes longer is taken for one that never comes. */

@@ -25,7 +25,7 @@ import {
 } from "../datasets.ts";
 import { arbitraryAggregation, type Expected, expectedAggregate, expectPoints } from "./aggregations.ts";
 
-const datasets = scaled(13, 400);
+const datasets = scaled(9, 400);
 const queriesEach = 40;
 const secondNs = 1_000_000_000n;
 /** Bucket widths from a millisecond to more than all of time; some do not divide a day. */

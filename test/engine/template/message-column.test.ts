@@ -18,7 +18,7 @@ import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const datasets = scaled(5, 120);
+const datasets = scaled(3, 120);
 const searchesEach = 200;
 const dayNs = 86_400_000_000_000n;
 
