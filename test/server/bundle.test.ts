@@ -56,6 +56,7 @@ beforeAll(() => {
     "server/investigate/analysis/analysis-worker.ts",
     "engine/index.ts",
     "query/index.ts",
+    "server/index.ts",
   ])
     write(path, "export {};");
 });

@@ -21,12 +21,20 @@ export function newDataFolder(): { dir: string; remove: () => void } {
   return { dir: join(top, "data"), remove: () => rmSync(top, { recursive: true, force: true }) };
 }
 
-/** The lines of `turn-watch.ts`, as soon as two of them are of later: the first may lack the turn that had just ended. */
-async function readTurns(file: string, atMs: number): Promise<[atMs: number, longestMs: number][]> {
+/**
+ * The lines of `turn-watch.ts`, as soon as two of them are of later: the first may lack the turn that had just ended. A
+ * server that has ended writes no more.
+ */
+async function readTurns(
+  file: string,
+  atMs: number,
+  hasEnded: () => boolean,
+): Promise<[atMs: number, longestMs: number][]> {
   for (;;) {
+    const isLast = hasEnded();
     const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
     const measured = lines.map((line) => line.split(" ").map(Number) as [number, number]);
-    if ((measured.at(-2)?.[0] ?? 0) > atMs) return measured;
+    if (isLast || (measured.at(-2)?.[0] ?? 0) > atMs) return measured;
     await sleep(10);
   }
 }
@@ -42,6 +50,7 @@ export async function startWatched(dir: string, flags: readonly string[] = []): 
   const out = await started.printed("http://");
   const url = /http:\/\/[\d.:]+/.exec(out)![0];
   const token = readFileSync(join(dir, "admin-token"), "utf8").trim();
+  const hasEnded = () => started.child.exitCode !== null || started.child.signalCode !== null;
   const call: WatchedServer["call"] = async (method, path, body) => {
     const isText = typeof body === "string";
     const response = await fetch(url + path, {
@@ -62,10 +71,10 @@ export async function startWatched(dir: string, flags: readonly string[] = []): 
     call,
     longestTurnMs: async (work) => {
       // What was before the work is written by then.
-      await readTurns(turns, Date.now());
+      await readTurns(turns, Date.now(), hasEnded);
       const beganMs = Date.now();
       await work();
-      const measured = await readTurns(turns, Date.now());
+      const measured = await readTurns(turns, Date.now(), hasEnded);
       return Math.max(0, ...measured.filter(([atMs]) => atMs >= beganMs).map(([, ms]) => ms));
     },
     stop: async () => {
