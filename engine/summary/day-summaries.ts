@@ -94,6 +94,11 @@ export class DaySummaries {
     this.#evictTexts();
   }
 
+  /** Drops the counts of a day whose folder is about to be removed. */
+  forget(dir: string): void {
+    for (const key of this.#digests.keys()) if (key.startsWith(`${dir} `)) this.#digests.delete(key);
+  }
+
   /** The summary of exactly these chunks. */
   #digestOf({ field, refs }: UncountedDay): DaySummary | undefined {
     const digest = this.#digests.get(keyOf(field, refs));

@@ -262,7 +262,9 @@ export class ScanExecutor {
     for (const readers of [this.readers, this.#warmUpReaders])
       if (chunks === undefined) readers?.forget(dir);
       else readers?.forgetChunks(dir, chunks);
-    if (chunks === undefined) this.#templates.forget(dir);
+    if (chunks !== undefined) return;
+    this.#templates.forget(dir);
+    this.#summaries.forget(dir);
   }
 
   /** Closes what queries of a warm-up opened, which must have ended, and prepares memory for other queries. */

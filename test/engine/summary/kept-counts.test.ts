@@ -85,3 +85,16 @@ test("the counts that were used the longest ago are dropped where there are too 
   expect(await isKept(others[1]!)).toBe(false);
   expect(await isKept(others[8]!)).toBe(true);
 });
+
+test("a day that is forgotten leaves nothing, and others stay", async () => {
+  const summaries = new DaySummaries();
+  const day = { field: user, refs: [one] };
+  const later = { field: user, refs: [{ ...one, dir: "day 2" }] };
+  for (const each of [day, later]) {
+    await askTwice(summaries, each);
+    summaries.keep(each, valuesOf(2));
+  }
+  summaries.forget("day");
+  expect(await summaries.of(user, day.refs, open)).toBeUndefined();
+  expect((await summaries.of(user, later.refs, open))?.counts.size).toBe(2);
+});
