@@ -96,7 +96,7 @@ export class DaySummaries {
 
   /** Drops the counts of a day whose folder is about to be removed. */
   forget(dir: string): void {
-    for (const key of this.#digests.keys()) if (key.startsWith(`${dir} `)) this.#digests.delete(key);
+    for (const key of this.#digests.keys()) if (key.startsWith(`${dir}\0`)) this.#digests.delete(key);
   }
 
   /** The summary of exactly these chunks. */
@@ -119,7 +119,8 @@ export class DaySummaries {
 }
 
 function keyOf(field: Field | undefined, refs: readonly SealedChunkRef[]): string {
-  return `${refs[0]!.dir} ${field === undefined ? "" : fieldKey(field)}`;
+  // No folder has this character in its name.
+  return `${refs[0]!.dir}\0${field === undefined ? "" : fieldKey(field)}`;
 }
 
 /** How many of the chunks are not part of a summary. */
