@@ -74,7 +74,7 @@ export const queryThreadChunksMax = 4_096;
  */
 export const unopenedChunksMin = 4;
 /** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */
-export const queryThreadTemplatesShare = 1 / 4;
+export const queryThreadTemplatesShare = 1 / 2;
 /** Where a filter tests row by row, it does so in blocks of this many rows: other queries run between two blocks. */
 export const blockRows = 2_048;
 

@@ -5,7 +5,13 @@
 import { availableParallelism } from "node:os";
 import type { ChunkCaps } from "./chunk/chunk-caps.ts";
 import { Failure } from "./failure.ts";
-import { chunkMessageBytesMax, chunkRowsMax, chunkSamplesMax, columnCacheBytesMax } from "./limits.ts";
+import {
+  chunkMessageBytesMax,
+  chunkRowsMax,
+  chunkSamplesMax,
+  columnCacheBytesMax,
+  queryThreadTemplatesShare,
+} from "./limits.ts";
 import { readMemoryBytes } from "./threads/machine.ts";
 
 const KiB = 1024;
@@ -76,9 +82,9 @@ const parts = {
    * The scan threads and their decoded columns: the most, since queries are fast where columns stay decoded. A thread
    * needs room for the columns of one chunk that a query reads, some 50 MB for ordinary logs.
    */
-  columns: { bytesMin: threadBytes + 64 * MiB, weight: 47, bytesMax: unbounded, uses: asking },
+  columns: { bytesMin: threadBytes + 64 * MiB, weight: 45, bytesMax: unbounded, uses: asking },
   /** Filters and templates of sealed chunks, and columns of small parts, on the query thread. */
-  queryThread: { bytesMin: 10 * MiB, weight: 4, bytesMax: () => 5 * GiB, uses: asking },
+  queryThread: { bytesMin: 10 * MiB, weight: 6, bytesMax: () => 5 * GiB, uses: asking },
   /** What queries keep beside columns: groups, points and rows found, on all threads and in answers. */
   queries: { bytesMin: 32 * MiB, weight: 12, bytesMax: () => 4 * GiB, uses: asking },
   /** Rows that are searchable and not sealed yet. With more, longer bursts come in faster than they are sealed. */
@@ -277,7 +283,7 @@ function fillParts(
   return {
     scanThreads,
     columnCacheBytes: request.columnCacheBytes ?? Math.max(64 * MiB, columns - scanThreads * threadBytes),
-    queryThreadCacheBytes: Math.min((queryThread * 4) / 5, columnCacheBytesMax),
+    queryThreadCacheBytes: Math.min(queryThread / (1 + queryThreadTemplatesShare), columnCacheBytesMax),
     queryStateBytes: queries / queryCopies,
     scanHeapBytes: heapBytesMin + queries,
     unsealedBytesMax: memtable / 4,

@@ -2,7 +2,7 @@
 import { chunkSize } from "../chunk/chunk-ref.ts";
 import { isMessageTextFilter } from "../filter/message-search.ts";
 import { compileRowTest } from "../filter/predicate.ts";
-import { timeMs } from "../model/day.ts";
+import { dayStartMs } from "../model/day.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
@@ -124,7 +124,8 @@ class GroupAdder {
   }
 
   add({ groups, names, passes }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
-    const { templates, levels, rows, firstNs, lastNs, levelTexts } = groups;
+    const { templates, levels, rows, firstMs, lastMs, levelTexts } = groups;
+    const beginMs = dayStartMs(day);
     const isLevelSelected = compileRowTest<string | undefined>(levelFilter, (text) => text);
     if (names !== this.#names) this.#groups.clear();
     this.#names = names;
@@ -141,7 +142,7 @@ class GroupAdder {
         known.set(template, group);
       }
       const point = this.#state.points.findOrAdd(group, bucket);
-      this.#state.states.addRows(point, rows[i]!, timeMs(day, firstNs[i]!), timeMs(day, lastNs[i]!));
+      this.#state.states.addRows(point, rows[i]!, beginMs + firstMs[i]!, beginMs + lastMs[i]!);
     }
   }
 

@@ -2,7 +2,7 @@
  * The rows of several whole days by template and level. Days may have many templates that no other day has, so the sum is
  * kept for the next query over these days.
  */
-import { timeMs } from "../model/day.ts";
+import { dayStartMs } from "../model/day.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import { growArray } from "../vector/arrays.ts";
 import { toLabel } from "./header-counts.ts";
@@ -109,8 +109,9 @@ export class DaysSum {
       const cell = number * this.#levels.length + levels[groups.levels[i]!]!;
       this.#rows[number]! += groups.rows[i]!;
       this.#rowsByLevel[cell]! += groups.rows[i]!;
-      this.#firstMs[number] = Math.min(this.#firstMs[number]!, timeMs(day, groups.firstNs[i]!));
-      this.#lastMs[number] = Math.max(this.#lastMs[number]!, timeMs(day, groups.lastNs[i]!));
+      const beginMs = dayStartMs(day);
+      this.#firstMs[number] = Math.min(this.#firstMs[number]!, beginMs + groups.firstMs[i]!);
+      this.#lastMs[number] = Math.max(this.#lastMs[number]!, beginMs + groups.lastMs[i]!);
     }
   }
 

@@ -1,21 +1,26 @@
 /** The templates of many chunks, each once, with the number of its rows in each chunk. */
 
 import type { YieldThread } from "../plan/query-control.ts";
-import { postingBytes, postingListBytes, TemplateTable } from "../template/template-table.ts";
+import { TemplateTable } from "../template/template-table.ts";
 import { groupOf } from "../template/variables/variable-columns.ts";
+import { growArray } from "../vector/arrays.ts";
 import type { TextVector } from "../vector/text.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import { hash64 } from "../vector/xxhash.ts";
 
 /** Number of templates that are added before other work of the thread may run. */
 const templatesATurn = 256;
+/** Estimated memory of a template's array of rows, without its numbers. */
+const rowsOverheadBytes = 120;
 
 /** Chunks and templates are numbered from 0 in the order in which they were added. */
 export class IndexedTemplates {
   readonly table = new TemplateTable();
   /** For each template: a chunk's number, the template's rows in that chunk, the next chunk's number … */
-  readonly #rows: number[][] = [];
-  #rowsCount = 0;
+  readonly #rows: Uint32Array<ArrayBuffer>[] = [];
+  /** How many numbers of each of them are used. */
+  readonly #lengths: number[] = [];
+  #rowsBytes = 0;
   /** The ids of the templates, made when they are first asked for. */
   readonly #ids: string[] = [];
   /** How many chunks were added as a whole. */
@@ -23,7 +28,7 @@ export class IndexedTemplates {
 
   /** Estimated memory in bytes. */
   get byteLength(): number {
-    return this.table.byteLength + this.#rows.length * postingListBytes + this.#rowsCount * 2 * postingBytes;
+    return this.table.byteLength + this.#rowsBytes + this.#rows.length * rowsOverheadBytes;
   }
 
   /** How many templates there are. */
@@ -58,11 +63,9 @@ export class IndexedTemplates {
       if (i % templatesATurn === templatesATurn - 1) await pause();
       const template = this.table.add(source, keys.offsets[i]!, keys.offsets[i + 1]!);
       templates[i] = template;
-      if (template === this.#rows.length) this.#rows.push([]);
-      this.#rows[template]!.push(chunk, rows[i]!);
+      this.#pushRows(template, chunk, rows[i]!);
       for (const classes of this.table.textOf(template).classes) groups |= 1 << groupOf(classes);
     }
-    this.#rowsCount += rows.length;
     this.chunkCount++;
     return { chunk, templates, groups };
   }
@@ -70,13 +73,15 @@ export class IndexedTemplates {
   /** Adds the rows of a template to those of each chunk, up to the last that `rows` has. */
   addRows(template: number, rows: Float64Array): void {
     const own = this.#rows[template]!;
-    for (let i = 0; i < own.length; i += 2) rows[own[i]!] = rows[own[i]!]! + own[i + 1]!;
+    const length = this.#lengths[template]!;
+    for (let i = 0; i < length; i += 2) rows[own[i]!]! += own[i + 1]!;
   }
 
   /** Sets 1 for each chunk that has a template, up to the last that `chunks` has. */
   markChunks(template: number, chunks: Uint8Array): void {
     const own = this.#rows[template]!;
-    for (let i = 0; i < own.length; i += 2) chunks[own[i]!] = 1;
+    const length = this.#lengths[template]!;
+    for (let i = 0; i < length; i += 2) chunks[own[i]!] = 1;
   }
 
   /**
@@ -92,19 +97,33 @@ export class IndexedTemplates {
     const templates = new Uint32Array(this.size);
     for (let template = 0; template < templates.length; template++) {
       if (template % templatesATurn === templatesATurn - 1) await pause();
-      const kept: number[] = [];
-      const own = this.#rows[template]!;
-      for (let i = 0; i < own.length; i += 2) {
-        const chunk = chunks[own[i]!]!;
-        if (chunk >= 0) kept.push(chunk, own[i + 1]!);
-      }
-      if (kept.length === 0) continue;
+      const own = this.#rows[template]!.subarray(0, this.#lengths[template]);
+      const isKept = (i: number) => chunks[own[i]!]! >= 0;
+      if (!own.some((_, i) => i % 2 === 0 && isKept(i))) continue;
       const { bytes, from, to, classes } = this.table.textOf(template);
       const key = toByteSource(bytes.subarray(from, to + classes.length));
-      templates[template] = index.table.add(key, 0, key.bytes.length);
-      index.#rows.push(kept);
-      index.#rowsCount += kept.length / 2;
+      const number = index.table.add(key, 0, key.bytes.length);
+      templates[template] = number;
+      for (let i = 0; i < own.length; i += 2)
+        if (isKept(i)) index.#pushRows(number, chunks[own[i]!]!, own[i + 1]!);
     }
     return { index, templates };
+  }
+
+  #pushRows(template: number, chunk: number, rows: number): void {
+    if (template === this.#rows.length) {
+      this.#rows.push(new Uint32Array(0));
+      this.#lengths.push(0);
+    }
+    const own = this.#rows[template]!;
+    const length = this.#lengths[template]!;
+    if (length === own.length) {
+      // A template of one chunk takes no more than it needs; one of many grows by half.
+      this.#rows[template] = growArray(own, length + 2 * Math.max(1, length >> 2));
+      this.#rowsBytes += this.#rows[template].byteLength - own.byteLength;
+    }
+    this.#rows[template]![length] = chunk;
+    this.#rows[template]![length + 1] = rows;
+    this.#lengths[template] = length + 2;
   }
 }

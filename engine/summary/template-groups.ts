@@ -13,9 +13,9 @@ export interface TemplateGroups {
   /** Indices in `levelTexts`. */
   levels: Uint8Array;
   rows: Uint32Array;
-  /** Nanoseconds since the start of the day. */
-  firstNs: Float64Array;
-  lastNs: Float64Array;
+  /** Milliseconds since the start of the day, rounded down. */
+  firstMs: Uint32Array;
+  lastMs: Uint32Array;
   /** The levels as they were sent; undefined stands for rows without one. */
   levelTexts: readonly (string | undefined)[];
 }
@@ -25,7 +25,7 @@ const groupLevelsMax = 256;
 /** Groups that are added up before other work of the thread may run. */
 const groupsATurn = 4_096;
 /** Bytes of an entry in all vectors. */
-export const templateGroupBytes = 4 + 1 + 4 + 8 + 8;
+export const templateGroupBytes = 4 + 1 + 4 + 4 + 4;
 
 /**
  * Groups the rows of a chunk. `codes`: the template of each row. Undefined where there are too many levels, or too many
@@ -54,7 +54,8 @@ export function listTemplateGroups(
   for (let cell = 0; cell < counts.length; cell++) {
     if (counts[cell] === 0) continue;
     const group = groups.push(Math.floor(cell / levelCount), cell % levelCount);
-    groups.add(group, counts[cell]!, timeNs[first[cell]!]!, timeNs[last[cell]!]!);
+    const [firstMs, lastMs] = [timeNs[first[cell]!]! / 1e6, timeNs[last[cell]!]! / 1e6];
+    groups.add(group, counts[cell]!, Math.floor(firstMs), Math.floor(lastMs));
   }
   return groups.finish(level.texts);
 }
@@ -79,7 +80,7 @@ export async function sumTemplateGroups(
       const [template, level] = [part.templates[i]!, levels[part.levels[i]!]!];
       const cell = template * groupLevelsMax + level;
       const group = getOrMake(groupOf, cell, () => sum.push(template, level));
-      sum.add(group, part.rows[i]!, part.firstNs[i]!, part.lastNs[i]!);
+      sum.add(group, part.rows[i]!, part.firstMs[i]!, part.lastMs[i]!);
     }
   }
   return sum.finish(levelTexts);
@@ -97,22 +98,22 @@ class GroupColumns {
   #templates = new Uint32Array(1_024);
   #levels = new Uint8Array(1_024);
   #rows = new Uint32Array(1_024);
-  #firstNs = new Float64Array(1_024);
-  #lastNs = new Float64Array(1_024);
+  #firstMs = new Uint32Array(1_024);
+  #lastMs = new Uint32Array(1_024);
 
   /** Adds a group without rows, and returns its index. */
   push(template: number, level: number): number {
     if (this.#count === this.#rows.length) this.#grow();
     this.#templates[this.#count] = template;
     this.#levels[this.#count] = level;
-    this.#firstNs[this.#count] = Number.POSITIVE_INFINITY;
+    this.#firstMs[this.#count] = 0xffffffff;
     return this.#count++;
   }
 
-  add(group: number, rows: number, firstNs: number, lastNs: number): void {
+  add(group: number, rows: number, firstMs: number, lastMs: number): void {
     this.#rows[group]! += rows;
-    this.#firstNs[group] = Math.min(this.#firstNs[group]!, firstNs);
-    this.#lastNs[group] = Math.max(this.#lastNs[group]!, lastNs);
+    this.#firstMs[group] = Math.min(this.#firstMs[group]!, firstMs);
+    this.#lastMs[group] = Math.max(this.#lastMs[group]!, lastMs);
   }
 
   finish(levelTexts: readonly (string | undefined)[]): TemplateGroups {
@@ -120,8 +121,8 @@ class GroupColumns {
       templates: this.#templates.slice(0, this.#count),
       levels: this.#levels.slice(0, this.#count),
       rows: this.#rows.slice(0, this.#count),
-      firstNs: this.#firstNs.slice(0, this.#count),
-      lastNs: this.#lastNs.slice(0, this.#count),
+      firstMs: this.#firstMs.slice(0, this.#count),
+      lastMs: this.#lastMs.slice(0, this.#count),
       levelTexts,
     };
   }
@@ -131,8 +132,8 @@ class GroupColumns {
     this.#templates = growArray(this.#templates, length);
     this.#levels = growArray(this.#levels, length);
     this.#rows = growArray(this.#rows, length);
-    this.#firstNs = growArray(this.#firstNs, length);
-    this.#lastNs = growArray(this.#lastNs, length);
+    this.#firstMs = growArray(this.#firstMs, length);
+    this.#lastMs = growArray(this.#lastMs, length);
   }
 }
 

@@ -33,9 +33,9 @@ interface Postings {
 const partsMax = 3;
 const space = 0x20;
 /** Estimated memory of a posting list: of a short array as it grows. */
-export const postingListBytes = 200;
+const postingListBytes = 200;
 /** Estimated memory of each posting in a long list. */
-export const postingBytes = 8;
+const postingBytes = 8;
 
 /** Templates are numbered from 0 in the order in which they were added. */
 export class TemplateTable {
@@ -47,8 +47,9 @@ export class TemplateTable {
    * with a text.
    */
   readonly #words = new TextTable();
-  /** For each word the templates that contain it, ascending. */
-  readonly #postings: number[][] = [];
+  /** For each word the templates that contain it, ascending; the template itself where it is the only one, as for most. */
+  readonly #postings: (number | number[])[] = [];
+  #listCount = 0;
   #postingCount = 0;
   /** The words in lower case, for searches that ignore case; made again when there are more words. */
   #foldedWordsCache: { words: number; bytes: Buffer } = { words: 0, bytes: Buffer.alloc(0) };
@@ -66,7 +67,7 @@ export class TemplateTable {
   /** About how many bytes the table takes. */
   get byteLength(): number {
     const texts = this.#templates.byteLength + this.#words.byteLength * 2;
-    return texts + this.#postings.length * postingListBytes + (this.size + this.#postingCount) * postingBytes;
+    return texts + this.#listCount * postingListBytes + (this.size + this.#postingCount) * postingBytes;
   }
 
   /**
@@ -141,10 +142,16 @@ export class TemplateTable {
   #addWord(bytes: Buffer, { from, to }: WordPart, template: number): void {
     const word = padWithSpaces(bytes, from, to);
     const code = this.#words.intern(word, 0, to - from + 2);
-    if (code === this.#postings.length) this.#postings.push([]);
-    const postings = this.#postings[code]!;
-    if (postings.at(-1) === template) return;
-    postings.push(template);
+    const postings = this.#postings[code];
+    if (postings === undefined) this.#postings.push(template);
+    else if (typeof postings === "number") {
+      if (postings === template) return;
+      this.#postings[code] = [postings, template];
+      this.#listCount++;
+    } else {
+      if (postings.at(-1) === template) return;
+      postings.push(template);
+    }
     this.#postingCount++;
   }
 
@@ -161,8 +168,10 @@ export class TemplateTable {
     let count = 0;
     for (let at = words.indexOf(wanted); at >= 0; ) {
       const word = findLastAtMost(offsets, at);
-      lists.push(this.#postings[word]!);
-      count += this.#postings[word]!.length;
+      const postings = this.#postings[word]!;
+      const list = typeof postings === "number" ? [postings] : postings;
+      lists.push(list);
+      count += list.length;
       at = words.indexOf(wanted, offsets[word + 1]!);
     }
     return { lists, count };

@@ -25,6 +25,9 @@ export function toByteSource(bytes: Uint8Array): ByteSource {
 const initialValues = 8;
 const initialBytes = 64;
 
+/** From this size on a table grows by a quarter, so that it does not hold twice what it needs. */
+const largeBytes = 16 * 1024 * 1024;
+
 /**
  * Codes count from 0 in the order in which texts were first added. The table uses open addressing with linear probing
  * and is at most half full.
@@ -131,7 +134,9 @@ export class TextTable {
   }
 
   #growBytes(byteLength: number): void {
-    const larger = new Uint8Array(Math.max(byteLength, this.#source.bytes.length * 2));
+    const { length } = this.#source.bytes;
+    const grown = length < largeBytes ? length * 2 : Math.ceil(length * 1.25);
+    const larger = new Uint8Array(Math.max(byteLength, grown));
     larger.set(this.#source.bytes);
     this.#source = toByteSource(larger);
   }

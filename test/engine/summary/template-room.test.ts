@@ -86,7 +86,7 @@ describe("room for templates", () => {
         const groups = {
           ...{ templates: Uint32Array.from(rows, (_, template) => template), rows, levelTexts },
           levels: Uint8Array.from(rows, (_, template) => template % 2),
-          ...{ firstNs: new Float64Array(rows.length), lastNs: new Float64Array(rows.length) },
+          ...{ firstMs: new Uint32Array(rows.length), lastMs: new Uint32Array(rows.length) },
         };
         return { ...listed, rows, groups };
       });
@@ -143,9 +143,9 @@ describe("room for templates", () => {
         for (const [template, level] of levels.entries())
           own.set(`${textOf(day, template)}: ${levelTexts[level]}`, rows[template]!);
         rowsIn.set(some[i]!, own);
-        const [firstNs, lastNs] = [new Float64Array(rows.length), new Float64Array(rows.length)];
+        const [firstMs, lastMs] = [new Uint32Array(rows.length), new Uint32Array(rows.length)];
         const templates = Uint32Array.from(rows, (_, template) => template);
-        return { ...listed, rows, groups: { templates, levels, rows, firstNs, lastNs, levelTexts } };
+        return { ...listed, rows, groups: { templates, levels, rows, firstMs, lastMs, levelTexts } };
       });
     const texts = new Map(
       Array.from({ length: 24 }, (_, day) => textsOf(day))
