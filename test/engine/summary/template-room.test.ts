@@ -41,7 +41,7 @@ describe("room for templates", () => {
 
   test("days that do not fit together do not push each other out", async () => {
     const digests = new TemplateSummaries(4 * 1024 * 1024);
-    const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
+    const refs = Array.from({ length: 60 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
     const chunksIn = ({ day }: { day: number }) =>
       new Set(refs.filter((ref) => ref.day === day).map(({ entry }) => chunkIdentity(entry)));
     for (let round = 0; round < 5; round++) {
