@@ -23,7 +23,7 @@ export interface KnownGroups {
 
 /** A chunk whose templates are known. */
 interface KnownChunk extends IndexedChunk {
-  /** Rows by the numbers that templates and levels have in the index. */
+  /** Rows by level and by the numbers that templates have in the index. */
   rowGroups: TemplateGroups | undefined;
 }
 
