@@ -42,8 +42,8 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
 }
 
 /**
- * The same for all chunks of a day at once, where nothing is filtered. Where a query may use it and there are many days, the
- * sum of the days between the first and the last is the answer's `daysSum`.
+ * Adds all chunks of a day at once, where nothing is filtered. Where there are many days and the query may use a sum of
+ * days, the days between the first and the last are not added: their sum is the answer's `daysSum`.
  */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
   const { task, scanned } = state;
@@ -78,7 +78,7 @@ interface WholeDay extends DayGroups {
   bucket: number;
 }
 
-/** Fewer days are added up for each query. Chosen, not measured. */
+/** The least number of days of which a sum is kept. Chosen, not measured. */
 const summedDaysMin = 3;
 
 /**
@@ -114,9 +114,9 @@ function readsLevelAlone(filter: Filter): boolean {
 /** Adds the groups of chunks to the points of an aggregation. */
 class GroupAdder {
   readonly #state: AggregationState;
-  /** Of each level the groups of the templates that were added. */
+  /** For each level the group of each template that was added. */
   readonly #groups = new Map<string | undefined, TemplateNumbers>();
-  /** What the templates of these groups are named by. */
+  /** The index that numbers these templates. */
   #names: KnownGroups["names"] | undefined;
 
   constructor(state: AggregationState) {

@@ -29,7 +29,7 @@ export interface TemplateDetail {
   levels: [string, number][];
 }
 
-/** Levels of all days together; with more there is no sum. Chosen, not measured. */
+/** Maximum number of different levels in a sum; of days with more, no sum is made. Chosen, not measured. */
 const sumLevelsMax = 32;
 /** Groups that are added before other work of the thread may run. */
 const groupsATurn = 1_024;

@@ -8,7 +8,7 @@ import type { TextVector } from "../vector/text.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import { hash64 } from "../vector/xxhash.ts";
 
-/** Number of templates that are added before other work of the thread may run. */
+/** Number of templates that are added or copied before other work of the thread may run. */
 const templatesATurn = 256;
 /** Estimated memory of a template's array of rows, without its numbers. */
 const rowsOverheadBytes = 120;
@@ -18,7 +18,7 @@ export class IndexedTemplates {
   readonly table = new TemplateTable();
   /** For each template: a chunk's number, the template's rows in that chunk, the next chunk's number … */
   readonly #rows: Uint32Array<ArrayBuffer>[] = [];
-  /** How many numbers of each of them are used. */
+  /** For each template how many numbers of its array are used. */
   readonly #lengths: number[] = [];
   #rowsBytes = 0;
   /** The ids of the templates, made when they are first asked for. */
@@ -70,14 +70,14 @@ export class IndexedTemplates {
     return { chunk, templates, groups };
   }
 
-  /** Adds the rows of a template to those of each chunk, up to the last that `rows` has. */
+  /** Adds the rows of a template to the counts in `rows`, one for each chunk. Chunks that have no count there are left out. */
   addRows(template: number, rows: Float64Array): void {
     const own = this.#rows[template]!;
     const length = this.#lengths[template]!;
     for (let i = 0; i < length; i += 2) rows[own[i]!]! += own[i + 1]!;
   }
 
-  /** Sets 1 for each chunk that has a template, up to the last that `chunks` has. */
+  /** Sets 1 in `chunks` for each chunk that has a template. Chunks that have no place there are left out. */
   markChunks(template: number, chunks: Uint8Array): void {
     const own = this.#rows[template]!;
     const length = this.#lengths[template]!;

@@ -35,7 +35,7 @@ interface KnownDay {
   groups: Pick<DayGroups, "key" | "groups"> | undefined;
   /** Estimated memory of filters and groups. */
   ownBytes: number;
-  /** What the index grew by. */
+  /** Bytes by which the index grew when the day's chunks were added. */
   indexBytes: number;
   /** Last use, by `performance.now`. */
   usedMs: number;
@@ -46,7 +46,7 @@ export class KnownTemplates {
   #counts = new TextCounts(this.#index);
   /** By the folder of their partition. */
   readonly #days = new Map<string, KnownDay>();
-  /** Chunks of the index that are not known any more. */
+  /** Number of chunks that were dropped, and that the index still has. */
   #droppedChunks = 0;
 
   /** Estimated memory in bytes. */
@@ -57,7 +57,7 @@ export class KnownTemplates {
     return bytes;
   }
 
-  /** Whether most chunks of the index are not known any more. */
+  /** Whether most chunks of the index were dropped. */
   get isMostlyDropped(): boolean {
     return this.#droppedChunks * 2 > this.#index.chunkCount;
   }
@@ -104,7 +104,7 @@ export class KnownTemplates {
     day.ownBytes += bytesOfChunk({ ngrams, rowGroups });
   }
 
-  /** Drops a day. Its memory is free after `compact`. Returns whether the day was known. */
+  /** Drops a day, whose memory `compact` frees. Returns whether the day was known. */
   drop(dir: string): boolean {
     this.dropChunks(dir, () => false);
     return this.#days.delete(dir);

@@ -47,7 +47,7 @@ export class TemplateTable {
    * with a text.
    */
   readonly #words = new TextTable();
-  /** For each word the templates that contain it, ascending; the template itself where it is the only one, as for most. */
+  /** For each word the templates that contain it, ascending. Most words are in one template, whose number stands alone. */
   readonly #postings: (number | number[])[] = [];
   #listCount = 0;
   #postingCount = 0;
