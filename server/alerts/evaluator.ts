@@ -131,13 +131,13 @@ export class Evaluator {
     await Promise.all(
       Array.from(this.#alerts.values(), (evaluated) => evaluated.inTurn(async () => undefined)),
     );
-    await this.#downtime.recordStop(this.#options.now());
+    await this.#recordClock(this.#downtime.recordStop(this.#options.now()));
   }
 
   /** Evaluates all groups that are due. Resolves when the results are stored. */
   async evaluateDue(): Promise<void> {
     const nowMs = this.#options.now();
-    await this.#recordAlive(nowMs);
+    await this.#recordClock(this.#downtime.recordAlive(nowMs));
     await this.#sweepHistory(nowMs);
     const due = [...this.#groups.values()].filter((group) => group.isDue(nowMs));
     await Promise.all(due.map((group) => this.#evaluation.evaluate(group, nowMs)));
@@ -274,9 +274,9 @@ export class Evaluator {
    * Stores that the evaluator runs at this time. If that fails, evaluation goes on, but more time counts as downtime
    * after the next start.
    */
-  async #recordAlive(nowMs: number): Promise<void> {
+  async #recordClock(write: Promise<void>): Promise<void> {
     try {
-      await this.#downtime.recordAlive(nowMs);
+      await write;
     } catch (error) {
       this.#options.log("error", `the time of evaluation cannot be stored: ${(error as Error).message}`);
     }

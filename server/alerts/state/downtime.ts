@@ -52,14 +52,12 @@ export class Downtime {
     if (nowMs - this.#seenMs > aliveGapMsMax) this.#add(this.#seenMs, nowMs);
     this.#seenMs = nowMs;
     if (Math.abs(nowMs - this.#storedMs) >= aliveEveryMs) await this.#store(nowMs);
-    // A mark that is newer than a gap would hide the gap from a start that finds no record of it.
-    if (this.#hasUnstoredGap || Math.abs(nowMs - this.#markedMs) < aliveMarkEveryMs) return;
-    this.#markedMs = nowMs;
-    this.#mark?.write(nowMs);
+    if (Math.abs(nowMs - this.#markedMs) >= aliveMarkEveryMs) this.#writeMark(nowMs);
   }
 
-  /** Records a shutdown in good order: the downtime begins at `nowMs`. */
+  /** Records a shutdown in good order: the downtime begins at `nowMs`. A full disk has room for the mark at least. */
   async recordStop(nowMs: number): Promise<void> {
+    this.#writeMark(nowMs);
     await this.#store(nowMs);
   }
 
@@ -73,6 +71,13 @@ export class Downtime {
     this.#gaps = this.#gaps.filter(([, to]) => toMs - to < downtimeAgeMsMax).slice(-downtimesMax);
     this.#storedMs = Number.NEGATIVE_INFINITY;
     this.#hasUnstoredGap = true;
+  }
+
+  #writeMark(nowMs: number): void {
+    // A mark that is newer than a gap would hide the gap from a start that finds no record of it.
+    if (this.#hasUnstoredGap) return;
+    this.#markedMs = nowMs;
+    this.#mark?.write(nowMs);
   }
 
   async #store(nowMs: number): Promise<void> {

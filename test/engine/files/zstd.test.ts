@@ -22,6 +22,12 @@ function drawPayload(random: Random): Buffer {
   return payload;
 }
 
+/** By a context for this frame, with room for all of it: a frame that is written in pieces may have other bytes. */
+function compressAlone(payload: Buffer, compression: Compression): Buffer {
+  const chunkSize = payload.byteLength + (payload.byteLength >> 8) + 64;
+  return zstdCompressSync(payload, { params: compression, chunkSize });
+}
+
 /** A frame that ends early, or of which a bit changed. zstd notices some of them only. */
 function spoil(random: Random, frame: Uint8Array): Uint8Array {
   const spoiled = Buffer.from(frame);
@@ -45,7 +51,7 @@ describe(`frames of zstd (SVC_SEED=${seed})`, () => {
       const payload = drawPayload(random);
       const compression = compressions[random.below(compressions.length)]!;
       const frame = compress(payload, compression);
-      expect(Buffer.compare(frame, zstdCompressSync(payload, { params: compression }))).toBe(0);
+      expect(Buffer.compare(frame, compressAlone(payload, compression))).toBe(0);
       expect(Buffer.compare(decompress(frame, payload.byteLength), payload)).toBe(0);
     }
   });

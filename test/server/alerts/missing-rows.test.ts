@@ -11,7 +11,7 @@ import { awaitRows } from "../../../server/alerts/state/incomplete-buckets.ts";
 import { verdictState } from "../../../server/alerts/state/verdict.ts";
 import { Disk } from "./disk.ts";
 import { naiveOpenState, windowOf } from "./naive.ts";
-import { ruleOf } from "./world.ts";
+import { ruleOf, World } from "./world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
@@ -159,4 +159,20 @@ test("a downtime begins at the newest sign of life, and a gap that is not stored
   disk.isFull = true;
   await expect(second.recordAlive(30_000)).rejects.toThrow("the disk is full");
   expect(markMs).toBe(14_000);
+  await expect(second.recordStop(31_000)).rejects.toThrow("the disk is full");
+  expect(markMs).toBe(14_000);
+});
+
+test("a stop while the disk is full is no failure, and the downtime begins at it", async () => {
+  const world = new World(0);
+  const disk = new Disk();
+  const marks: number[] = [];
+  const aliveMark = { read: () => marks.at(-1), write: (aliveMs: number) => void marks.push(aliveMs) };
+  const evaluator = world.open({ state: disk.open(), aliveMark });
+  await world.runUntil(14_000);
+  disk.isFull = true;
+  world.nowMs = 14_300;
+  await evaluator.close();
+  expect(world.logged).toEqual(["error the time of evaluation cannot be stored: the disk is full"]);
+  expect(new Downtime(disk.open(), 20_000, aliveMark).within(0, 100_000)).toEqual([[14_300, 20_000]]);
 });
