@@ -15,20 +15,33 @@ export function buildTemplateIdColumn(messages: Column, heap: Heap): Column {
   const { rows } = messages;
   if (messages.kind === "message") {
     const { templates, codes } = messages.messages;
-    return makeIdColumn(rows, hashTemplates(templates), codes);
+    return makeIdColumn(rows, hashTemplates(templates, heap), codes);
   }
   if (messages.kind !== "text") throw new Error("column: messages are text or templates");
   const { templates, codes } = tokenizeMessages(messages.text);
-  const ids = templates.map((template) => hash64(template, 0, template.byteLength));
-  return makeIdColumn(rows, ids, narrowCodes(codes, ids.length + 1, heap));
+  const ids = toTextVector(templates.map((template) => hash64(template, 0, template.byteLength)));
+  return makeIdColumn(rows, ids, narrowCodes(codes, templates.length + 1, heap));
 }
 
-function makeIdColumn(rows: number, ids: readonly string[], codes: Codes): Column {
-  return { kind: "dictionary", rows, values: toTextVector(ids), valueCount: ids.length, codes };
+function makeIdColumn(rows: number, values: TextVector, codes: Codes): Column {
+  return { kind: "dictionary", rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
-function hashTemplates({ offsets, bytes }: TextVector): string[] {
-  return Array.from({ length: offsets.length - 1 }, (_, code) =>
-    hash64(bytes, offsets[code]!, offsets[code + 1]!),
-  );
+const idDigits = 16;
+const hexDigits = Buffer.from("0123456789abcdef");
+
+/** The id of each template, whose text lies on the heap. */
+function hashTemplates(templates: TextVector, heap: Heap): TextVector {
+  const count = templates.offsets.length - 1;
+  const digits = new Uint8Array(count * idDigits);
+  heap.withScratch((scratch) => {
+    const hashes = scratch.uint32(count * 2);
+    heap.kernels.hashTexts(templates, hashes);
+    for (let at = 0; at < digits.byteLength; at++) {
+      // The most significant digit stands first, and the low half of a hash before the high one.
+      const half = hashes[(at >> 3) ^ 1]!;
+      digits[at] = hexDigits[(half >>> (28 - (at & 7) * 4)) & 15]!;
+    }
+  });
+  return { offsets: Uint32Array.from({ length: count + 1 }, (_, i) => i * idDigits), bytes: digits };
 }

@@ -38,6 +38,8 @@ export interface Kernels<B extends AnyBuffer>
   rowsHolding(text: Text<B>, needle: Needle, found: Bits<B>): number;
   /** How many rows contain the needle. */
   countHolding(text: Text<B>, needle: Needle): number;
+  /** Writes the xxHash64 (seed 0) of each text as two halves: low, high, low, high … */
+  hashTexts(text: Text<B>, hashes: Uint32Array<B>): void;
 
   /** found := the rows with that code */
   equalCodes(codes: CodeVector<B>, code: number, found: Bits<B>): void;

@@ -3,6 +3,7 @@ import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../ve
 import { foldedByte } from "../vector/case-folding.ts";
 import { mayContainIn } from "../vector/membership-filter.ts";
 import { interpolate } from "../vector/quantile-sketch.ts";
+import { hash64Words } from "../vector/xxhash.ts";
 import { plainAutomatonKernels } from "./automaton.ts";
 import type { Kernels, NumberRange } from "./contract.ts";
 import type { Needle } from "./needle.ts";
@@ -20,6 +21,13 @@ export const plainKernels: Kernels<Any> = {
   findHits,
   rowsHolding: findRows,
   countHolding: (text, needle) => forEachRowContaining(text, needle, () => undefined),
+  hashTexts({ offsets, bytes }, hashes) {
+    for (let i = 0; i + 1 < offsets.length; i++) {
+      const { low, high } = hash64Words(bytes, offsets[i]!, offsets[i + 1]!);
+      hashes[i * 2] = low;
+      hashes[i * 2 + 1] = high;
+    }
+  },
 
   equalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] === code),
   unequalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] !== code),

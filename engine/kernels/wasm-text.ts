@@ -4,7 +4,7 @@ import type { Needle } from "./needle.ts";
 import { plainKernels } from "./plain.ts";
 import type { Global } from "./webassembly.ts";
 
-/** What `assembly/text.ts` exports; parameters as in `wasm-kernels.ts`. */
+/** What `assembly/text.ts` and `assembly/xxhash.ts` export; parameters as in `wasm-kernels.ts`. */
 export interface TextExports {
   needleAt: Global;
   foldAt: Global;
@@ -12,6 +12,7 @@ export interface TextExports {
   setNeedle(length: number, first: number, second: number, third: number, fold: boolean): void;
   findHits(bytes: number, from: number, to: number, hits: number, hitsMax: number): number;
   findRows(bytes: number, offsets: number, rows: number, found: number): number;
+  fingerprintTexts(offsets: number, bytes: number, count: number, out: number): void;
 }
 
 /** Where the kernels read the needle of a search. */
@@ -47,7 +48,7 @@ export class NeedlePlace {
 export function makeTextKernels(
   exports: TextExports,
   needlePlace: NeedlePlace,
-): Pick<Kernels<SharedArrayBuffer>, "findHits" | "rowsHolding" | "countHolding"> {
+): Pick<Kernels<SharedArrayBuffer>, "findHits" | "rowsHolding" | "countHolding" | "hashTexts"> {
   return {
     findHits(bytes, from, to, needle, hits) {
       if (!needlePlace.place(needle)) return plainKernels.findHits(bytes, from, to, needle, hits);
@@ -64,6 +65,9 @@ export function makeTextKernels(
       if (!needlePlace.place(needle)) return plainKernels.countHolding(text, needle);
       const { bytes, offsets } = text;
       return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, 0);
+    },
+    hashTexts({ bytes, offsets }, hashes) {
+      exports.fingerprintTexts(offsets.byteOffset, bytes.byteOffset, offsets.length - 1, hashes.byteOffset);
     },
   };
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeNeedle } from "../../../engine/kernels/needle.ts";
 import { Random } from "../../../fixtures/random.ts";
+import { hash64 } from "../../query/templates.ts";
 import {
   bitAt,
   collectParts,
@@ -62,6 +63,26 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
         expectBits(found, holds, (is) => is);
         expect(kernels.countHolding(vector, prepared)).toBe(holds.filter(Boolean).length);
       }
+    });
+  });
+
+  test("hashes texts as xxHash64", () => {
+    forEachCase(memory, (size, alignment, random) => {
+      if (size > 5000) return;
+      const text = randomText(size, random);
+      const cuts = Array.from({ length: 1 + random.below(8) }, () => random.below(size + 1)).sort(
+        (a, b) => a - b,
+      );
+      const hashes = memory.words(new Uint32Array(cuts.length * 2 - 2).fill(7), random.below(16));
+      kernels.hashTexts(
+        { bytes: memory.bytes(text, alignment), offsets: memory.words(cuts, random.below(16)) },
+        hashes,
+      );
+      const truth = cuts.slice(1).flatMap((to, i) => {
+        const hash = hash64(text.subarray(cuts[i], to));
+        return [Number(hash & 0xffff_ffffn), Number(hash >> 32n)];
+      });
+      expect([...hashes]).toEqual(truth);
     });
   });
 
