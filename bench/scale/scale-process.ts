@@ -21,23 +21,29 @@ export interface ScaleFigures {
   memoryBytesPeak: number;
 }
 
-/** Answers before those that are timed, until code is compiled and templates are listed; and how long they may take. */
-const warmAnswers = 24;
-const warmMs = 5_000;
-/** Answers that are timed: all of these where they are fast, else at least so many. */
-const timedAnswers = 12;
-const timedAnswersMin = 3;
-const timedMs = 10_000;
+interface Answers {
+  most: number;
+  least: number;
+  ms: number;
+}
+
+/** Answers before those that are timed. */
+const warmed: Answers = { most: 24, least: 1, ms: 5_000 };
+const timed: Answers = { most: 12, least: 3, ms: 10_000 };
 /** The slowest question reads every message of the store. */
 const limits = { deadlineMs: 600_000 };
 
 const { engine, query } = await importLayers(projectRoot);
 const { queryFields, queryPatterns, queryTimeseries, searchLogs, warmUp } = query;
+/** Answers so far. */
+const turns = new Map<ScaleQuestion, number>();
 const order = JSON.parse(process.argv[2]!) as ScaleOrder;
 const begunMs = performance.now();
 const store = await engine.openStore({ dir: order.dir, threads: 2 });
 const openMs = performance.now() - begunMs;
 await warmUp(store);
+// The templates of all chunks are listed while questions of all kinds are asked for the first time.
+if (!order.isCold) for (const question of order.questions) await ask(question, warmed);
 const askMs: number[] = [];
 for (const question of order.questions) askMs.push(await measure(question));
 const figures: ScaleFigures = {
@@ -49,17 +55,21 @@ process.send!(figures);
 process.disconnect();
 
 async function measure(question: ScaleQuestion): Promise<number> {
-  const { queries } = question;
-  let asked = 0;
-  const next = async () => timeAnswer(store, question, queries[asked % queries.length]!, asked++);
-  if (order.isCold) return next();
-  const warmUntilMs = performance.now() + warmMs;
-  for (let i = 0; i < warmAnswers && performance.now() < warmUntilMs; i++) await next();
+  if (order.isCold) return (await ask(question, { most: 1, least: 1, ms: 0 }))[0]!;
+  await ask(question, warmed);
+  return spreadOf(await ask(question, timed)).median;
+}
+
+/** The times of the next answers: of `most`, or once `ms` are over of fewer, though not fewer than `least`. */
+async function ask(question: ScaleQuestion, { most, least, ms }: Answers): Promise<number[]> {
   const times: number[] = [];
-  const untilMs = performance.now() + timedMs;
-  while (times.length < timedAnswers && (times.length < timedAnswersMin || performance.now() < untilMs))
-    times.push(await next());
-  return spreadOf(times).median;
+  const untilMs = performance.now() + ms;
+  while (times.length < most && (times.length < least || performance.now() < untilMs)) {
+    const turn = turns.get(question) ?? 0;
+    turns.set(question, turn + 1);
+    times.push(await timeAnswer(store, question, question.queries[turn % question.queries.length]!, turn));
+  }
+  return times;
 }
 
 /** Each answer's range begins a millisecond earlier, so that none can be cached. */

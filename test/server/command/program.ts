@@ -5,12 +5,11 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 
 const program = join(import.meta.dirname, "../../../server/svc.js");
 /** Where programs run that are not told otherwise: the project's folder may hold `data` of whoever works there, and its token. */
 const elsewhere = mkdtempSync(join(tmpdir(), "svc-elsewhere-"));
-afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
+process.once("exit", () => rmSync(elsewhere, { recursive: true, force: true }));
 
 export interface Ended {
   code: number | null;
