@@ -4,7 +4,7 @@ import { bundledProgram } from "./test/server/bundled-program.ts";
 
 /** What only a file that has its process to itself may do: replace modules, functions or clocks, watch the process, share hooks. */
 const needsOwnProcess =
-  /\bvi\.|memoryUsage|resourceUsage|process\.(env\.\w+ =|on|off|once|exit|kill)\b|command-setting/;
+  /\bvi\.|memoryUsage|resourceUsage|process\.(env\.\w+ =|on|off|once|exit|kill)\b|command-setting|longest-turn|watched-server/;
 const alone = globSync("test/**/*.test.ts").filter((file) =>
   needsOwnProcess.test(readFileSync(file, "utf8")),
 );

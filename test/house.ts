@@ -42,7 +42,7 @@ export const arrows: Readonly<Record<string, Readonly<Record<string, readonly st
     state: ["files", "lmdb", "model", "threads"],
     // How a query is answered.
     filter: ["chunk", "column", "extract", "kernels", "model", "plan", "regexp", "template", "vector"],
-    summary: ["chunk", "column", "filter", "model", "plan", "regexp", "template", "vector"],
+    summary: ["chunk", "column", "files", "filter", "model", "plan", "regexp", "template", "vector"],
     aggregate: ["chunk", "column", "filter", "kernels", "model", "plan", "summary", "vector"],
     scan: [
       "aggregate",

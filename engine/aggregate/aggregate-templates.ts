@@ -13,6 +13,7 @@ import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { addDays, bucketOfExtent, commonBucket } from "./aggregate-metadata.ts";
+import type { AggregateTask } from "./aggregate-task.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 
 /** Aggregations that templates have the numbers for. */
@@ -24,7 +25,7 @@ const templateOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "first", "
  */
 export function fromTemplates(state: AggregationState, templates: TemplateCounts): ChunkAnswerSource {
   const { scanned } = state;
-  const isAnswerable = isGroupedByTemplate(state);
+  const isAnswerable = state.extraction === undefined && isGroupedByTemplate(state.task);
   const adder = new GroupAdder(state);
   return (chunk) => {
     const bucket = isAnswerable ? bucketOfExtent(state, chunk.view.day, chunk.view.header) : undefined;
@@ -47,7 +48,7 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
  */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
   const { task, scanned } = state;
-  const isAnswerable = isGroupedByTemplate(state) && task.steps.length === 0;
+  const isAnswerable = task.steps.length === 0 && isGroupedByTemplate(task);
   const adder = new GroupAdder(state);
   const pause = async () => {
     await state.yieldThread();
@@ -98,12 +99,12 @@ async function addToSum(
   return state.daysSum === undefined ? days : [inOrder[0]!, inOrder.at(-1)!];
 }
 
-function isGroupedByTemplate({ task, extraction }: AggregationState): boolean {
+/** Returns whether templates have the numbers for a task without extractions. */
+export function isGroupedByTemplate({ groupBy, aggregates }: AggregateTask): boolean {
   return (
-    extraction === undefined &&
-    task.groupBy.some(({ kind }) => kind === "template") &&
-    task.groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
-    task.aggregates.every(({ op }) => templateOps.has(op))
+    groupBy.some(({ kind }) => kind === "template") &&
+    groupBy.every(({ kind }) => kind === "template" || kind === "level") &&
+    aggregates.every(({ op }) => templateOps.has(op))
   );
 }
 

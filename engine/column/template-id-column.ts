@@ -7,6 +7,9 @@ import { hash64 } from "../vector/xxhash.ts";
 import type { Column } from "./column.ts";
 import { narrowCodes } from "./dictionary.ts";
 
+/** Hexadecimal digits of a template id. */
+export const idDigits = 16;
+
 /**
  * The template ids of a column of messages as a dictionary, with the codes of the messages' templates. Messages that
  * are stored as plain text are tokenised for it; the codes of these lie on `heap`.
@@ -27,7 +30,6 @@ function makeIdColumn(rows: number, values: TextVector, codes: Codes): Column {
   return { kind: "dictionary", rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
-const idDigits = 16;
 const hexDigits = Buffer.from("0123456789abcdef");
 
 /** The id of each template, whose text lies on the heap. */

@@ -23,7 +23,7 @@ import { type Compression, compress, decompress } from "./zstd.ts";
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;
 
-export const FrameKind = { column: 1, chunkHeader: 2, state: 3, batch: 4 } as const;
+export const FrameKind = { column: 1, chunkHeader: 2, state: 3, batch: 4, templates: 5 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
 export interface Frame {

@@ -1,5 +1,6 @@
 /** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
+import { isGroupedByTemplate } from "../aggregate/aggregate-templates.ts";
 import { type ChunkRef, chunkIdentity, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ScanAnswer } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
@@ -23,6 +24,7 @@ import {
   type ScanStatistics,
 } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
+import { readTemplateFile, writeTemplateFile } from "../summary/template-file.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { TemplateSource } from "../summary/template-summaries.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
@@ -128,6 +130,7 @@ export async function scatterGather<Answer extends ScanAnswer>(
       return [(await context.queryThread.run(task)) as Answer];
     }
     if (!isWorthMetadata(task)) return askResidual(task);
+    await recallTemplates(context, task);
     const metadata = await context.queryThread.answerFromMetadata(task);
     // The first questions after a warm-up are about chunks that no thread has opened: the scan threads prune them, too.
     if (task.control.isWarmUp) return askResidual(task);
@@ -176,6 +179,16 @@ async function learnMetadata(context: ScatterContext, task: RowTask): Promise<vo
   });
 }
 
+/**
+ * Reads the files of templates, where the task counts rows by template: rows take a hundred times as long to group as their
+ * file to read. Throws Failure "deadline", "cancelled", "limit".
+ */
+async function recallTemplates(context: ScatterContext, task: RowTask): Promise<void> {
+  if (task.kind !== "aggregate" || !isGroupedByTemplate(task) || task.control.isWarmUp) return;
+  const sealed = task.chunks.filter((ref) => ref.kind === "sealed");
+  await context.queryThread.recall(sealed, templateSource(context), task.control);
+}
+
 /** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */
 function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]): Promise<void> {
   return context.queryThread.learn(refs, templateSource(context));
@@ -188,6 +201,9 @@ function templateSource({ catalog, threads, queryMemory }: ScatterContext): Temp
       const task = { kind: "templates", chunks, control } as const;
       return (await askScanThreads<ListedTemplates[]>(threads, task).finally(end)).flat();
     },
+    read: readTemplateFile,
+    write: writeTemplateFile,
+    isNewest: ({ signal, day }) => catalog.partitions(signal).at(-1)?.day === day,
     chunksIn: ({ signal, day }) => new Set(catalog.find(signal, day)?.manifest.chunks.map(chunkIdentity)),
   };
 }

@@ -1,17 +1,32 @@
 /** The templates of many chunks, each once, with the number of its rows in each chunk. */
 
+import { idDigits } from "../column/template-id-column.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import { TemplateTable } from "../template/template-table.ts";
 import { groupOf } from "../template/variables/variable-columns.ts";
 import { growArray } from "../vector/arrays.ts";
 import type { TextVector } from "../vector/text.ts";
 import { toByteSource } from "../vector/text-table.ts";
-import { hash64 } from "../vector/xxhash.ts";
 
 /** Number of templates that are added or copied before other work of the thread may run. */
 const templatesATurn = 256;
 /** Estimated memory of a template's array of rows, without its numbers. */
 const rowsOverheadBytes = 120;
+
+/** Templates, each once. */
+export interface TemplateKeys {
+  /** As `TemplateTable.add` takes them. */
+  keys: TextVector;
+  /** The ids by which queries name the templates, `idDigits` digits each. */
+  ids: Uint8Array;
+}
+
+/** The templates of a chunk, each once, and the rows of each. */
+export interface ChunkRows {
+  /** Numbers of templates. */
+  templates: Uint32Array;
+  rows: Uint32Array;
+}
 
 /** Chunks and templates are numbered from 0 in the order in which they were added. */
 export class IndexedTemplates {
@@ -21,7 +36,8 @@ export class IndexedTemplates {
   /** For each template how many numbers of its array are used. */
   readonly #lengths: number[] = [];
   #rowsBytes = 0;
-  /** The ids of the templates, made when they are first asked for. */
+  /** For each template the groups of variables that it has, one bit each. */
+  readonly #groups: number[] = [];
   readonly #ids: string[] = [];
   /** How many chunks were added as a whole. */
   chunkCount = 0;
@@ -38,36 +54,47 @@ export class IndexedTemplates {
 
   /** The id by which queries name a template. */
   idOf(template: number): string {
-    const known = this.#ids[template];
-    if (known !== undefined) return known;
-    const { bytes, from, to } = this.table.textOf(template);
-    const id = hash64(bytes, from, to);
-    this.#ids[template] = id;
-    return id;
+    return this.#ids[template]!;
+  }
+
+  /** Adds the templates that the index lacks; returns the numbers of all. */
+  async addTemplates({ keys, ids }: TemplateKeys, pause: YieldThread): Promise<Uint32Array> {
+    const source = toByteSource(keys.bytes);
+    const digits = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
+    const templates = new Uint32Array(keys.offsets.length - 1);
+    for (let i = 0; i < templates.length; i++) {
+      if (i % templatesATurn === templatesATurn - 1) await pause();
+      const template = this.table.add(source, keys.offsets[i]!, keys.offsets[i + 1]!);
+      if (template === this.#rows.length)
+        this.#addRowsOf(template, digits.toString("latin1", i * idDigits, (i + 1) * idDigits));
+      templates[i] = template;
+    }
+    return templates;
   }
 
   /**
-   * Adds the templates of a chunk, whose keys are as `TemplateTable.add` takes them, with their rows. Returns the number of
-   * the chunk, those of the templates, and the groups of variables that they have, one bit each.
+   * Adds chunks by the numbers of their templates, each once, and their rows. Returns each chunk's number and the groups of
+   * variables that its templates have, one bit each.
    */
-  async add(
-    keys: TextVector,
-    rows: Uint32Array,
+  async addChunks(
+    chunks: readonly ChunkRows[],
     pause: YieldThread,
-  ): Promise<{ chunk: number; templates: Uint32Array; groups: number }> {
-    const chunk = this.chunkCount;
-    const source = toByteSource(keys.bytes);
-    const templates = new Uint32Array(rows.length);
-    let groups = 0;
-    for (let i = 0; i < rows.length; i++) {
-      if (i % templatesATurn === templatesATurn - 1) await pause();
-      const template = this.table.add(source, keys.offsets[i]!, keys.offsets[i + 1]!);
-      templates[i] = template;
-      this.#pushRows(template, chunk, rows[i]!);
-      for (const classes of this.table.textOf(template).classes) groups |= 1 << groupOf(classes);
+  ): Promise<{ number: number; groups: number }[]> {
+    this.#reserve(chunks);
+    const added: { number: number; groups: number }[] = [];
+    for (const { templates, rows } of chunks) {
+      const number = this.chunkCount;
+      let groups = 0;
+      for (let i = 0; i < templates.length; i++) {
+        if (i % templatesATurn === templatesATurn - 1) await pause();
+        const template = templates[i]!;
+        this.#pushRows(template, number, rows[i]!);
+        groups |= this.#groups[template]!;
+      }
+      this.chunkCount++;
+      added.push({ number, groups });
     }
-    this.chunkCount++;
-    return { chunk, templates, groups };
+    return added;
   }
 
   /** Adds the rows of a template to the counts in `rows`, one for each chunk. Chunks that have no count there are left out. */
@@ -104,24 +131,44 @@ export class IndexedTemplates {
       const key = toByteSource(bytes.subarray(from, to + classes.length));
       const number = index.table.add(key, 0, key.bytes.length);
       templates[template] = number;
+      index.#addRowsOf(number, this.#ids[template]!);
       for (let i = 0; i < own.length; i += 2)
         if (isKept(i)) index.#pushRows(number, chunks[own[i]!]!, own[i + 1]!);
     }
     return { index, templates };
   }
 
-  #pushRows(template: number, chunk: number, rows: number): void {
-    if (template === this.#rows.length) {
-      this.#rows.push(new Uint32Array(0));
-      this.#lengths.push(0);
-    }
+  /** Gives a template that was just added its id and an empty array of rows. */
+  #addRowsOf(template: number, id: string): void {
+    this.#rows.push(new Uint32Array(0));
+    this.#lengths.push(0);
+    this.#ids.push(id);
+    let groups = 0;
+    for (const classes of this.table.textOf(template).classes) groups |= 1 << groupOf(classes);
+    this.#groups.push(groups);
+  }
+
+  /** Makes room for the rows of several chunks, so that no array grows once a chunk. */
+  #reserve(chunks: readonly ChunkRows[]): void {
+    if (chunks.length < 2) return;
+    const counts = new Map<number, number>();
+    for (const { templates } of chunks)
+      for (const template of templates) counts.set(template, (counts.get(template) ?? 0) + 1);
+    for (const [template, count] of counts) this.#growRows(template, this.#lengths[template]! + count * 2);
+  }
+
+  #growRows(template: number, length: number): void {
     const own = this.#rows[template]!;
+    if (length <= own.length) return;
+    this.#rows[template] = growArray(own, length);
+    this.#rowsBytes += this.#rows[template].byteLength - own.byteLength;
+  }
+
+  #pushRows(template: number, chunk: number, rows: number): void {
     const length = this.#lengths[template]!;
-    if (length === own.length) {
-      // A template of one chunk takes no more than it needs; one of many grows by half.
-      this.#rows[template] = growArray(own, length + 2 * Math.max(1, length >> 2));
-      this.#rowsBytes += this.#rows[template].byteLength - own.byteLength;
-    }
+    // A template of one chunk takes no more than it needs; one of many grows by half.
+    if (length === this.#rows[template]!.length)
+      this.#growRows(template, length + 2 * Math.max(1, length >> 2));
     this.#rows[template]![length] = chunk;
     this.#rows[template]![length + 1] = rows;
     this.#lengths[template] = length + 2;

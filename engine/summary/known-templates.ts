@@ -6,11 +6,23 @@
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import type { GroupFilters } from "../template/variables/variable-needle.ts";
+import { getOrMake } from "../vector/map-entry.ts";
+import { TextBuilder } from "../vector/text.ts";
 import type { DayGroups } from "./days-sum.ts";
-import { IndexedTemplates } from "./indexed-templates.ts";
+import { type ChunkRows, IndexedTemplates } from "./indexed-templates.ts";
+import { packChunks, packKeys, type StoredChunk, unpackChunks, unpackKeys } from "./stored-templates.ts";
 import { sumTemplateGroups, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 import { type IndexedChunk, type TextCount, TextCounts } from "./text-counts.ts";
+
+/** Chunks of one frame: a few milliseconds of work. */
+const chunksAFrame = 8;
+
+/** The folder of a day, and the name that its frames have. */
+export interface StoredDay {
+  dir: string;
+  name: string;
+}
 
 /** The rows of a chunk by template and level. */
 export interface KnownGroups {
@@ -33,7 +45,7 @@ interface KnownDay {
   chunks: Map<string, KnownChunk | undefined>;
   /** The groups of the chunks that were added up last, and the key of these chunks. */
   groups: Pick<DayGroups, "key" | "groups"> | undefined;
-  /** Estimated memory of filters and groups. */
+  /** Estimated memory of groups. */
   ownBytes: number;
   /** Bytes by which the index grew when the day's chunks were added. */
   indexBytes: number;
@@ -86,22 +98,83 @@ export class KnownTemplates {
   /** Adds the templates of a chunk. Nothing else may be added, and `compact` not be called, until it is done. */
   async add(
     dir: string,
-    { chunk, keys, rows, ngrams, groups: listed }: ListedTemplates,
+    { chunk, keys, ids, rows, groups }: ListedTemplates,
     pause: YieldThread,
   ): Promise<void> {
     const day = this.#dayOf(dir);
-    const index = this.#index;
-    const bytesBefore = index.byteLength;
-    const { chunk: number, templates, groups } = await index.add(keys, rows, pause);
-    if (this.#days.get(dir) !== day) {
-      // The day was dropped meanwhile.
-      this.#droppedChunks++;
-      return;
+    const bytesBefore = this.#index.byteLength;
+    const templates = await this.#index.addTemplates({ keys, ids }, pause);
+    const rowGroups = groups && numberTemplates(groups, templates);
+    await this.#addChunks({ dir, day }, [{ chunk, rowGroups, templates, rows }], pause);
+    day.indexBytes += this.#index.byteLength - bytesBefore;
+  }
+
+  /**
+   * Adds chunks of a day from the frames that `pack` made, as far as they are wanted and the day takes `bytesMax` or less.
+   * Returns the identities of these chunks. What holds for `add` holds here. Throws Failure "damage", and what `pause` throws.
+   */
+  async addPacked(
+    { dir, name }: StoredDay,
+    [keysFrame, ...frames]: readonly Uint8Array[],
+    { isWanted, bytesMax }: { isWanted: (chunk: string) => boolean; bytesMax: number },
+    pause: YieldThread,
+  ): Promise<string[]> {
+    if (keysFrame === undefined) return [];
+    const keys = unpackKeys(name, keysFrame);
+    if (keys.keys.bytes.byteLength > bytesMax) return [];
+    const day = this.#dayOf(dir);
+    const bytesBefore = this.#index.byteLength;
+    const numbers = await this.#index.addTemplates(keys, pause);
+    const found: string[] = [];
+    for (const frame of frames) {
+      await pause();
+      if (this.#index.byteLength - bytesBefore + day.ownBytes > bytesMax) break;
+      const wanted = unpackChunks(name, frame, numbers.length).filter(({ chunk }) => isWanted(chunk));
+      found.push(...wanted.map(({ chunk }) => chunk));
+      const lacking = wanted.filter(({ chunk }) => !this.has(dir, chunk));
+      const added = lacking.map(({ chunk, groups }) => {
+        const rowGroups = numberTemplates(groups, numbers);
+        return { chunk, rowGroups, ...addUpLevels(rowGroups) };
+      });
+      await this.#addChunks({ dir, day }, added, pause);
     }
-    const rowGroups = listed && numberTemplates(listed, templates);
-    day.chunks.set(chunk, { number, groups, ngrams, rowGroups });
-    day.indexBytes += index.byteLength - bytesBefore;
-    day.ownBytes += bytesOfChunk({ ngrams, rowGroups });
+    day.indexBytes += this.#index.byteLength - bytesBefore;
+    return found;
+  }
+
+  /** The identities of a day's chunks that `pack` packs: those whose rows are known by template and level. */
+  packable(dir: string): string[] {
+    const chunks = [...(this.#days.get(dir)?.chunks ?? [])];
+    return chunks.flatMap(([chunk, known]) => (known?.rowGroups === undefined ? [] : [chunk]));
+  }
+
+  /** A day's chunks as frames for `addPacked`. Nothing may be added, and `compact` not be called, until it is done. */
+  async pack({ dir, name }: StoredDay, pause: YieldThread): Promise<Uint8Array[]> {
+    const numbers = new Map<number, number>();
+    const keys = new TextBuilder();
+    const ids: string[] = [];
+    const numberOf = (template: number) =>
+      getOrMake(numbers, template, () => {
+        const { bytes, from, to, classes } = this.#index.table.textOf(template);
+        keys.pushBytes(bytes.subarray(from, to + classes.length));
+        ids.push(this.#index.idOf(template));
+        return numbers.size;
+      });
+    const frames: Uint8Array[] = [];
+    let chunks: StoredChunk[] = [];
+    for (const [chunk, known] of [...(this.#days.get(dir)?.chunks ?? [])]) {
+      await pause();
+      if (known?.rowGroups === undefined) continue;
+      const groups = { ...known.rowGroups, templates: known.rowGroups.templates.map(numberOf) };
+      chunks.push({ chunk, groups });
+      if (chunks.length < chunksAFrame) continue;
+      frames.push(packChunks(name, chunks));
+      chunks = [];
+    }
+    if (chunks.length > 0) frames.push(packChunks(name, chunks));
+    await pause();
+    const packed = { keys: keys.finish(), ids: Buffer.from(ids.join(""), "latin1") };
+    return [packKeys(name, packed), ...frames];
   }
 
   /** Drops a day, whose memory `compact` frees. Returns whether the day was known. */
@@ -120,7 +193,7 @@ export class KnownTemplates {
       day.indexBytes *= (day.chunks.size - 1) / day.chunks.size;
       day.chunks.delete(chunk);
       if (known === undefined) continue;
-      day.ownBytes -= bytesOfChunk(known);
+      day.ownBytes -= bytesOfGroups(known.rowGroups);
       this.#droppedChunks++;
     }
   }
@@ -154,34 +227,29 @@ export class KnownTemplates {
   }
 
   /**
-   * Counts the rows of a chunk that pass; undefined where its templates do not decide that. `tokens` returns the token
-   * filter of a group of the chunk's variables.
+   * Counts the rows of a chunk that pass; undefined where its templates do not decide that. `filters` are those of the
+   * chunk's variables.
    */
-  rowsOf(
-    filter: MessageTextFilter,
-    dir: string,
-    chunk: string,
-    tokens: GroupFilters["tokens"],
-  ): number | undefined {
+  rowsOf(filter: MessageTextFilter, dir: string, chunk: string, filters: GroupFilters): number | undefined {
     const known = this.#use(dir)?.chunks.get(chunk);
-    return known && this.#counts.exactCount(filter, known, tokens)?.rows[known.number];
+    return known && this.#counts.exactCount(filter, known, filters)?.rows[known.number];
   }
 
   /**
-   * The rows of a chunk by template and level, and which templates pass all filters; undefined where its templates do
-   * not decide that. `tokens` as above.
+   * The rows of a chunk by template and level, and which templates pass all texts; undefined where its templates do
+   * not decide that. `filters` as above.
    */
   groupsOf(
-    filters: readonly MessageTextFilter[],
+    texts: readonly MessageTextFilter[],
     dir: string,
     chunk: string,
-    tokens: GroupFilters["tokens"],
+    filters: GroupFilters,
   ): KnownGroups | undefined {
     const known = this.#use(dir)?.chunks.get(chunk);
     if (known?.rowGroups === undefined) return undefined;
     const counts: TextCount[] = [];
-    for (const filter of filters) {
-      const count = this.#counts.exactCount(filter, known, tokens);
+    for (const filter of texts) {
+      const count = this.#counts.exactCount(filter, known, filters);
       if (count === undefined) return undefined;
       counts.push(count);
     }
@@ -211,6 +279,23 @@ export class KnownTemplates {
     // `compact` may have numbered the templates anew meanwhile.
     if (index === this.#index) day.groups = { key, groups };
     return { groups, names: index, key };
+  }
+
+  async #addChunks(
+    { dir, day }: { dir: string; day: KnownDay },
+    chunks: readonly (ChunkRows & { chunk: string; rowGroups: TemplateGroups | undefined })[],
+    pause: YieldThread,
+  ): Promise<void> {
+    const added = await this.#index.addChunks(chunks, pause);
+    if (this.#days.get(dir) !== day) {
+      // The day was dropped meanwhile.
+      this.#droppedChunks += chunks.length;
+      return;
+    }
+    for (const [i, { chunk, rowGroups }] of chunks.entries()) {
+      day.chunks.set(chunk, { ...added[i]!, rowGroups });
+      day.ownBytes += bytesOfGroups(rowGroups);
+    }
   }
 
   #dayOf(dir: string): KnownDay {
@@ -244,8 +329,18 @@ function numberTemplates(groups: TemplateGroups, numbers: Uint32Array): Template
   return { ...groups, templates: groups.templates.map((template) => numbers[template]!) };
 }
 
-/** Estimated memory of a chunk's filters and groups. */
-function bytesOfChunk({ ngrams, rowGroups }: Pick<KnownChunk, "ngrams" | "rowGroups">): number {
-  const filterBytes = ngrams.reduce((sum, bits) => sum + (bits?.byteLength ?? 0), 0);
-  return filterBytes + (rowGroups?.rows.length ?? 0) * templateGroupBytes;
+/** The templates of a chunk's groups, each once, and the rows of each. */
+function addUpLevels({ templates, rows }: TemplateGroups): ChunkRows {
+  const sums = { templates: new Uint32Array(rows.length), rows: new Uint32Array(rows.length) };
+  let count = 0;
+  for (let i = 0; i < rows.length; i++) {
+    // The levels of a template stand together.
+    if (i === 0 || templates[i] !== templates[i - 1]) sums.templates[count++] = templates[i]!;
+    sums.rows[count - 1]! += rows[i]!;
+  }
+  return { templates: sums.templates.subarray(0, count), rows: sums.rows.subarray(0, count) };
+}
+
+function bytesOfGroups(groups: TemplateGroups | undefined): number {
+  return (groups?.rows.length ?? 0) * templateGroupBytes;
 }

@@ -8,8 +8,6 @@ import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import { checkControl } from "../plan/query-control.ts";
-import { NgramFilterBuilder } from "../template/ngram-filter.ts";
-import { ngramLengths } from "../template/variables/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { listTemplateGroups, type TemplateGroups } from "./template-groups.ts";
 
@@ -25,13 +23,10 @@ export interface ListedTemplates {
   chunk: string;
   /** For each template its text, followed by the character classes of its slots. */
   keys: TextVector;
+  /** The ids of the templates, as in `TemplateKeys`. */
+  ids: Uint8Array;
   /** For each template the number of its rows. */
   rows: Uint32Array;
-  /**
-   * The bits of the n-gram filter of each variable group (by the index of `variableGroups`); undefined where a group
-   * has no such filter.
-   */
-  ngrams: (Uint8Array | undefined)[];
   /** Rows by template (the index of its key) and level; undefined where they are too many. */
   groups: TemplateGroups | undefined;
 }
@@ -80,9 +75,13 @@ function templatesIn(view: ChunkView): Omit<ListedTemplates, "dir" | "chunk"> | 
     keys.pushBytes(Buffer.concat([text, slots]));
     rows[template] = column.messages.rowCount(template);
   }
-  const ngrams = ngramLengths.map((width, group) => {
-    const filter = width === undefined ? undefined : view.ngramFilter(group);
-    return filter?.slice(0, NgramFilterBuilder.byteLength(width!));
-  });
-  return { keys: keys.finishExact(), rows, ngrams, groups: listTemplateGroups(view, codes, templateCount) };
+  const ids = idsIn(view);
+  return { keys: keys.finishExact(), ids, rows, groups: listTemplateGroups(view, codes, templateCount) };
+}
+
+/** A copy of the ids of a chunk's templates: what the view has stays in its thread. */
+function idsIn(view: ChunkView): Uint8Array {
+  const column = view.column({ kind: "template" });
+  if (column.kind !== "dictionary") throw new Error("templates: their ids are no dictionary");
+  return column.values.bytes.slice();
 }

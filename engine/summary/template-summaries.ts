@@ -8,17 +8,26 @@ import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
+import { dayName } from "../model/day.ts";
+import type { Signal } from "../model/signal.ts";
 import type { YieldThread } from "../plan/query-control.ts";
+import type { GroupFilters } from "../template/variables/variable-needle.ts";
 import { type DayGroups, DaysSum } from "./days-sum.ts";
 import { type KnownGroups, KnownTemplates } from "./known-templates.ts";
+import { splitFrames } from "./stored-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
-/** Lists templates on the scan threads, and returns which chunks exist. */
+/** Lists templates on the scan threads, keeps them in files, and returns which chunks exist. */
 export interface TemplateSource {
   /** Leaves out chunks that have no templates or are damaged. */
   list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
   /** The identities (`chunkIdentity`) of the chunks that the partition in a folder has now. */
   chunksIn: (partition: Pick<SealedChunkRef, "signal" | "day">) => ReadonlySet<string>;
+  /** Whether more chunks of the day are to be expected. */
+  isNewest: (partition: Pick<SealedChunkRef, "signal" | "day">) => boolean;
+  /** The content of a day's file; undefined where it has none. Throws Failure "damage". */
+  read: (dir: string) => Promise<Uint8Array | undefined>;
+  write: (dir: string, frames: readonly Uint8Array[]) => Promise<void>;
 }
 
 /** Number of chunks in one listing. The templates of a chunk take some hundred kilobytes. */
@@ -33,6 +42,12 @@ const recentMs = 60_000;
 /** Days are dropped until the others take this share of the memory for all, so that the next few have room, too. */
 const roomShare = 3 / 4;
 
+/** The most that one day takes. Otherwise a day whose messages hardly repeat would take the memory of all others. */
+const dayShare = 1 / 2;
+
+/** The file of the newest day is written again where it lacks one of so many known chunks. */
+const storedChunksEach = 8;
+
 /** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
 const sumsMax = 4;
 
@@ -41,6 +56,8 @@ export class TemplateSummaries {
   readonly #known = new KnownTemplates();
   /** Sums of several days, the last used one last. */
   #sums: DaysSum[] = [];
+  /** By folder the chunks that its file has, of days whose file was read or written. */
+  readonly #stored = new Map<string, Set<string>>();
   #learning: Promise<void> | undefined;
   #isEnding = false;
   /**
@@ -53,14 +70,19 @@ export class TemplateSummaries {
     this.#bytesMax = bytesMax;
   }
 
+  /** Returns whether a chunk's templates are known, or known not to be kept. */
+  knows({ dir, entry }: SealedChunkRef): boolean {
+    return this.#known.has(dir, chunkIdentity(entry));
+  }
+
   /** Returns whether a chunk's templates are not known yet and can be listed now. */
   lacks(ref: SealedChunkRef): boolean {
-    return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
+    return !this.knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
   /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
   rowsOf(filter: MessageTextFilter, { dir, entry }: SealedChunkRef, view: ChunkView): number | undefined {
-    return this.#known.rowsOf(filter, dir, chunkIdentity(entry), (group) => view.tokenFilter(group));
+    return this.#known.rowsOf(filter, dir, chunkIdentity(entry), filtersOf(view));
   }
 
   /** The rows of a chunk by template and level; see `KnownTemplates.groupsOf`. */
@@ -69,7 +91,7 @@ export class TemplateSummaries {
     { dir, entry }: SealedChunkRef,
     view: ChunkView,
   ): KnownGroups | undefined {
-    return this.#known.groupsOf(filters, dir, chunkIdentity(entry), (group) => view.tokenFilter(group));
+    return this.#known.groupsOf(filters, dir, chunkIdentity(entry), filtersOf(view));
   }
 
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */
@@ -103,6 +125,19 @@ export class TemplateSummaries {
     return this.#learning;
   }
 
+  /** Returns whether the files of some chunks have to be read to know their templates, and can be read now. */
+  canRecall(refs: readonly SealedChunkRef[]): boolean {
+    const isUnread = (ref: SealedChunkRef) => !this.#stored.has(ref.dir) && !this.knows(ref);
+    return this.#learning === undefined && performance.now() >= this.#fullUntilMs && refs.some(isUnread);
+  }
+
+  /** Reads the files of the days of some chunks, until `bytesMax` is reached. Throws what `pause` throws. */
+  async recall(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+    if (this.#learning !== undefined) return;
+    this.#learning = this.#recall(refs, source, pause).finally(() => (this.#learning = undefined));
+    await this.#learning;
+  }
+
   /** Ends the running listing. After that no chunk is read until a query starts the next listing. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
@@ -113,6 +148,7 @@ export class TemplateSummaries {
 
   /** Drops a day whose folder is about to be removed. */
   forget(dir: string): void {
+    this.#stored.delete(dir);
     if (this.#known.drop(dir)) this.#sums = [];
   }
 
@@ -120,13 +156,51 @@ export class TemplateSummaries {
     return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  #knows({ dir, entry }: SealedChunkRef): boolean {
-    return this.#known.has(dir, chunkIdentity(entry));
+  async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+    await this.#recall(refs, source, pause);
+    await this.#list(refs, source, pause);
+    for (const [ref] of daysOf(refs)) if (!this.#isEnding) await this.#store(ref!, source, pause);
   }
 
-  async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+  async #recall(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+    for (const day of daysOf(refs)) {
+      const [{ dir, signal, day: number }] = day as [SealedChunkRef];
+      if (this.#stored.has(dir) || day.every((ref) => this.knows(ref))) continue;
+      if (this.#isEnding || !(await this.#makeRoom(pause))) return;
+      const present = source.chunksIn(day[0]!);
+      const options = {
+        isWanted: (chunk: string) => present.has(chunk),
+        bytesMax: this.#bytesMax * dayShare,
+      };
+      let found: string[] = [];
+      try {
+        const file = await source.read(dir);
+        const frames = file === undefined ? [] : splitFrames(file);
+        const stored = { dir, name: nameOf(signal, number) };
+        found = await this.#known.addPacked(stored, frames, options, pause);
+      } catch (error) {
+        if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+      }
+      this.#stored.set(dir, new Set(found));
+    }
+  }
+
+  /** Writes the file of a day, unless it has all that is known, or most of a day to which more is added. */
+  async #store(ref: SealedChunkRef, source: TemplateSource, pause: YieldThread): Promise<void> {
+    const { dir, signal, day } = ref;
+    const chunks = this.#known.packable(dir);
+    const stored = this.#stored.get(dir);
+    const lacking = chunks.filter((chunk) => stored?.has(chunk) !== true);
+    const isSmall = source.isNewest(ref) && lacking.length * storedChunksEach < chunks.length;
+    if (lacking.length === 0 || isSmall) return;
+    const frames = await this.#known.pack({ dir, name: nameOf(signal, day) }, pause);
+    await source.write(dir, frames);
+    this.#stored.set(dir, new Set(chunks));
+  }
+
+  async #list(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     // Another listing may have added some of them since.
-    const lacking = refs.filter((ref) => !this.#knows(ref));
+    const lacking = refs.filter((ref) => !this.knows(ref));
     for (let from = 0; from < lacking.length; from += chunksAtATime) {
       if (this.#isEnding || !(await this.#makeRoom(pause))) return;
       const some = lacking.slice(from, from + chunksAtATime);
@@ -158,8 +232,7 @@ export class TemplateSummaries {
     listed: ListedTemplates | undefined,
     pause: YieldThread,
   ): Promise<void> {
-    // Without this cap a day whose messages hardly repeat would take the memory of all other days.
-    const isKept = listed !== undefined && this.#known.bytesOf(dir) <= this.#bytesMax / 2;
+    const isKept = listed !== undefined && this.#known.bytesOf(dir) <= this.#bytesMax * dayShare;
     if (isKept) await this.#known.add(dir, listed, pause);
     else this.#known.skip(dir, chunkIdentity(entry));
   }
@@ -177,10 +250,26 @@ export class TemplateSummaries {
       if (bytes - droppedBytes <= this.#bytesMax * roomShare || usedMs > nowMs - recentMs) break;
       droppedBytes += this.#known.bytesOf(dir);
       this.#known.drop(dir);
+      this.#stored.delete(dir);
     }
     if (droppedBytes > 0 || this.#known.isMostlyDropped) await this.#known.compact(pause);
     const hasRoom = this.#known.byteLength <= this.#bytesMax;
     if (!hasRoom) this.#fullUntilMs = nowMs + recentMs;
     return hasRoom;
   }
+}
+
+/** The filters of a chunk's variables. */
+function filtersOf(view: ChunkView): GroupFilters {
+  return { ngrams: (group) => view.ngramFilter(group), tokens: (group) => view.tokenFilter(group) };
+}
+
+/** Chunks by the folder of their day. */
+function daysOf(refs: readonly SealedChunkRef[]): SealedChunkRef[][] {
+  return [...Map.groupBy(refs, ({ dir }) => dir).values()];
+}
+
+/** The name of a day in the frames of its file. */
+function nameOf(signal: Signal, day: number): string {
+  return `${signal}/${dayName(day)}`;
 }

@@ -37,8 +37,6 @@ export interface IndexedChunk {
   number: number;
   /** The groups of variables that it has, one bit each. */
   groups: number;
-  /** For each group of variables the bits of its n-gram filter; undefined where the group has none. */
-  ngrams: readonly (Uint8Array | undefined)[];
 }
 
 /** The count for one text, indexed by `IndexedChunk.number`. */
@@ -98,17 +96,13 @@ export class TextCounts {
 
   /**
    * The count of a filter's text that is exact for a chunk; undefined where there is none, and for a chunk that was added
-   * after the text was counted. `tokens` returns the token filter of a group of the chunk's variables.
+   * after the text was counted. `filters` are those of the chunk's variables.
    */
-  exactCount(
-    filter: MessageTextFilter,
-    chunk: IndexedChunk,
-    tokens: GroupFilters["tokens"],
-  ): TextCount | undefined {
+  exactCount(filter: MessageTextFilter, chunk: IndexedChunk, filters: GroupFilters): TextCount | undefined {
     for (const count of getOrMake(this.#counts, filter, () => this.#countsFor(filter))) {
       const found = count();
       const covers = found !== undefined && chunk.number < found.rows.length;
-      if (covers && isExact(found, chunk, tokens)) return found;
+      if (covers && isExact(found, chunk, filters)) return found;
     }
     return undefined;
   }
@@ -193,11 +187,10 @@ export class TextCounts {
  */
 function isExact(
   { isResidual, occurrences }: TextCount,
-  { number, groups: present, ngrams }: IndexedChunk,
-  tokens: GroupFilters["tokens"],
+  { number, groups: present }: IndexedChunk,
+  filters: GroupFilters,
 ): boolean {
   if (isResidual[number] === 1) return false;
-  const filters = { ngrams: (group: number) => ngrams[group], tokens };
   return !occurrences.some(({ occurrence, places }) => {
     const matching = findMatchingGroups(occurrence, present, filters);
     if (matching === undefined) return false;

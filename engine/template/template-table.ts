@@ -85,7 +85,7 @@ export class TemplateTable {
     const classes = bytes.subarray(to - slots, to);
     const hasLineValues = classes.some((slot) => (slot & lineValueClass) !== 0);
     if (hasLineValues || isSingleVariable(bytes, from, to - slots)) this.separatorTemplates.push(template);
-    for (const word of findStaticWords(bytes, from, to - slots)) this.#addWord(bytes, word, template);
+    forEachStaticWord(bytes, from, to - slots, (start, end) => this.#addWord(bytes, start, end, template));
     return template;
   }
 
@@ -139,7 +139,7 @@ export class TemplateTable {
   }
 
   /** Adds a template to the postings of a word. */
-  #addWord(bytes: Buffer, { from, to }: WordPart, template: number): void {
+  #addWord(bytes: Buffer, from: number, to: number, template: number): void {
     const word = padWithSpaces(bytes, from, to);
     const code = this.#words.intern(word, 0, to - from + 2);
     const postings = this.#postings[code];
@@ -188,21 +188,28 @@ export class TemplateTable {
   }
 }
 
-/** The words of a text outside of its slots. */
-function* findStaticWords(bytes: Uint8Array, from: number, to: number): Generator<WordPart> {
-  let start = -1;
-  for (let at = from; at <= to; at++) {
-    const isWord = at < to && bytes[at] !== slotByte && byteClass[bytes[at]!] !== 0;
-    if (isWord && start < 0) start = at;
-    if (isWord || start < 0) continue;
-    yield { from: start, to: at };
-    start = -1;
+/** 1 for each byte of words outside of slots. */
+const isWordByte = Uint8Array.from(byteClass, (kind, byte) => (kind !== 0 && byte !== slotByte ? 1 : 0));
+
+/** Calls back for each word of a text outside of its slots. */
+function forEachStaticWord(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  onWord: (from: number, to: number) => void,
+): void {
+  for (let at = from; at < to; at++) {
+    if (isWordByte[bytes[at]!] === 0) continue;
+    const start = at;
+    while (at < to && isWordByte[bytes[at]!] === 1) at++;
+    onWord(start, at);
   }
 }
 
 /** The longest static words of a needle, the longest first. */
 function findLongestParts(text: Uint8Array): WordPart[] {
-  const parts = [...findStaticWords(text, 0, text.length)];
+  const parts: WordPart[] = [];
+  forEachStaticWord(text, 0, text.length, (from, to) => parts.push({ from, to }));
   return parts.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, partsMax);
 }
 

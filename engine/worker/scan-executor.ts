@@ -2,11 +2,12 @@
 import { setTimeout } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
+import { isGroupedByTemplate } from "../aggregate/aggregate-templates.ts";
 import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
 import { queryThreadTemplatesShare, unopenedChunksMin } from "../limits.ts";
-import { checkControl, type YieldThread } from "../plan/query-control.ts";
+import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
@@ -160,12 +161,16 @@ export class ScanExecutor {
   /**
    * Answers what needs no column. Where there are `unopenedChunksMin` chunks or more that this thread has not opened, it
    * leaves them to the scan threads, which read their headers and filters in parallel. A search is an exception: it may
-   * need the first chunk alone. Throws as `run`.
+   * need the first chunk alone; so are chunks that are counted by their templates, which are known. Throws as `run`.
    */
   async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
     const left = new Set<ChunkRef>();
+    const isByTemplate = task.kind === "aggregate" && isGroupedByTemplate(task);
     const leftToOthers = (chunks: readonly ChunkRef[]): ReadonlySet<ChunkRef> => {
-      const unopened = chunks.filter((ref) => ref.kind === "sealed" && !this.readers.isOpen(ref));
+      const unopened = chunks.filter((ref) => {
+        if (ref.kind !== "sealed" || this.readers.isOpen(ref)) return false;
+        return !(isByTemplate && this.#templates.knows(ref));
+      });
       if (unopened.length >= unopenedChunksMin) for (const ref of unopened) left.add(ref);
       return left;
     };
@@ -199,6 +204,23 @@ export class ScanExecutor {
   /** Lists the templates of chunks, so that the next query can be answered from them. */
   learn(refs: readonly SealedChunkRef[], source: TemplateSource): Promise<void> {
     return this.#templates.learn(refs, source, yieldWhenDue());
+  }
+
+  /**
+   * Reads the files of the templates of chunks that are not known yet. Throws Failure "deadline", "cancelled", "limit" as
+   * `control` says.
+   */
+  async recall(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    control: QueryControl,
+  ): Promise<void> {
+    if (!this.#templates.canRecall(refs)) return;
+    const yieldThread = yieldWhenDue();
+    await this.#templates.recall(refs, source, async () => {
+      await yieldThread();
+      checkControl(control);
+    });
   }
 
   /** Whether `learnMetadata` waits or reads. */

@@ -146,6 +146,7 @@ describe.skipIf(noBrowser !== undefined)("accessibility", () => {
     await prepare?.(page);
     await isQuiet();
     await page.evaluate(axe);
+    await page.evaluate(isDrawn);
     await look("light");
     await page.emulateMedia({ colorScheme: "dark" });
     await page.evaluate(isDrawn);

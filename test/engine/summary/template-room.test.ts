@@ -4,10 +4,15 @@ import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
 import { chunkIdentity } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { templateIdOf } from "../../../engine/index.ts";
+import type { TemplateKeys } from "../../../engine/summary/indexed-templates.ts";
 import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
+import { getOrMake } from "../../../engine/vector/map-entry.ts";
 import { toTextVector } from "../../../engine/vector/text.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { seed } from "../datasets.ts";
+
+/** No day has a file. */
+const noFiles = { isNewest: () => false, read: async () => undefined, write: async () => undefined };
 
 describe("room for templates", () => {
   const templates = 500;
@@ -24,6 +29,12 @@ describe("room for templates", () => {
       dir: `day ${day}`,
       entry: { id, checksum: 7 },
     }) as unknown as SealedChunkRef;
+  const keysByDay = new Map<number, TemplateKeys>();
+  const keysOf = (day: number) =>
+    getOrMake(keysByDay, day, () => {
+      const ids = Buffer.from(textsOf(day).map(templateIdOf).join(""), "latin1");
+      return { keys: toTextVector(textsOf(day)), ids };
+    });
   let asked: string[];
 
   beforeEach(() => {
@@ -33,10 +44,9 @@ describe("room for templates", () => {
   const list: TemplateSource["list"] = async (refs) =>
     refs.map(({ dir, day, entry }) => {
       asked.push(`${dir}: ${entry.id}`);
-      const keys = toTextVector(textsOf(day));
+      const { keys, ids } = keysOf(day);
       const rows = new Uint32Array(templates).fill(1);
-      const ngrams = [undefined, undefined, new Uint8Array(20_000)];
-      return { dir, chunk: chunkIdentity(entry), keys, rows, ngrams, groups: undefined };
+      return { dir, chunk: chunkIdentity(entry), keys, ids, rows, groups: undefined };
     });
 
   test("days that do not fit together do not push each other out", async () => {
@@ -46,7 +56,7 @@ describe("room for templates", () => {
       new Set(refs.filter((ref) => ref.day === day).map(({ entry }) => chunkIdentity(entry)));
     for (let round = 0; round < 5; round++) {
       const lacking = refs.filter((ref) => digests.lacks(ref));
-      if (lacking.length > 0) await digests.learn(lacking, { list, chunksIn }, pause);
+      if (lacking.length > 0) await digests.learn(lacking, { ...noFiles, list, chunksIn }, pause);
     }
     expect(new Set(asked).size).toBe(asked.length);
     expect(asked.length).toBeGreaterThan(4);
@@ -68,7 +78,7 @@ describe("room for templates", () => {
       const ref = refOf(0, id);
       const chunksIn = () => new Set([id - 1, id].map((one) => chunkIdentity(refOf(0, one).entry)));
       for (let tries = 0; tries < 2 && digests.lacks(ref); tries++)
-        await digests.learn([ref], { list, chunksIn }, pause);
+        await digests.learn([ref], { ...noFiles, list, chunksIn }, pause);
       // Each query has filters of its own.
       told.push(digests.rowsOf({ ...filter }, ref, view));
     }
@@ -92,7 +102,7 @@ describe("room for templates", () => {
       });
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
-      const digests = new TemplateSummaries(4 * 1024 * 1024);
+      const digests = new TemplateSummaries(3 * 1024 * 1024);
       const view = { longRuns: () => undefined } as unknown as ChunkView;
       const refs = Array.from({ length: 40 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
       const chunksIn = () => new Set([1, 2].map((id) => chunkIdentity(refOf(0, id).entry)));
@@ -101,7 +111,7 @@ describe("room for templates", () => {
       const filter = { kind: "contains", field, text: "template a", ignoreCase: false } as const;
       for (const ref of refs) {
         vi.advanceTimersByTime(61_000);
-        await digests.learn([ref], { list: listRows, chunksIn }, pause);
+        await digests.learn([ref], { ...noFiles, list: listRows, chunksIn }, pause);
         expect(isKnown(ref)).toBe(true);
         const all = refs.filter((each) => rowsIn.has(each) && isKnown(each));
         const known = all[random.below(all.length)]!;
@@ -156,6 +166,12 @@ describe("room for templates", () => {
     try {
       const digests = new TemplateSummaries(4 * 1024 * 1024);
       const chunksIn = () => new Set([1, 2, 3].map((id) => chunkIdentity(refOf(0, id).entry)));
+      const files = new Map<string, Uint8Array>();
+      const inMemory: Omit<TemplateSource, "list" | "chunksIn"> = {
+        isNewest: () => true,
+        read: async (dir) => files.get(dir),
+        write: async (dir, frames) => void files.set(dir, Buffer.concat(frames)),
+      };
       let added = 0;
       let isAdding = false;
       // Other work of the thread, in the pauses of the call that is tested.
@@ -164,7 +180,7 @@ describe("room for templates", () => {
         isAdding = true;
         vi.advanceTimersByTime(random.below(2) * 61_000);
         if (random.below(4) === 0) digests.forget(`day ${random.below(24)}`);
-        await digests.learn(refs.slice(added, ++added), { list: listRows, chunksIn }, pause);
+        await digests.learn(refs.slice(added, ++added), { ...inMemory, list: listRows, chunksIn }, pause);
         isAdding = false;
       };
       let checked = 0;
@@ -192,10 +208,43 @@ describe("room for templates", () => {
     }
   });
 
+  test("of a day that is too large for the memory a part of the file is read", async () => {
+    const refs = Array.from({ length: 64 }, (_, id) => refOf(0, id));
+    const chunksIn = () => new Set(refs.map(({ entry }) => chunkIdentity(entry)));
+    const levelTexts = ["info"];
+    const listGrouped: TemplateSource["list"] = async (some) =>
+      (await list(some)).map((listed) => {
+        const { rows } = listed;
+        const vectors = { levels: new Uint8Array(templates), firstMs: rows, lastMs: rows, levelTexts };
+        return { ...listed, groups: { templates: rows.map((_, i) => i), rows, ...vectors } };
+      });
+    let file: Uint8Array | undefined;
+    const source = {
+      ...{ chunksIn, list: listGrouped, isNewest: () => false, read: async () => file },
+      write: async (_: string, frames: readonly Uint8Array[]) => {
+        file = Buffer.concat(frames);
+      },
+    };
+    await new TemplateSummaries(64 * 1024 * 1024).learn(refs, source, pause);
+    const knownWith = async (bytesMax: number) => {
+      const digests = new TemplateSummaries(bytesMax);
+      expect(digests.canRecall(refs)).toBe(true);
+      await digests.recall(refs, source, pause);
+      expect(digests.canRecall(refs)).toBe(false);
+      const groups = await Promise.all(refs.map((ref) => digests.dayGroupsOf([ref], pause)));
+      return groups.filter((found) => found !== undefined).length;
+    };
+    expect(await knownWith(64 * 1024 * 1024)).toBe(refs.length);
+    const some = await knownWith(2 * 1024 * 1024);
+    expect(some).toBeGreaterThan(0);
+    expect(some).toBeLessThan(refs.length);
+    expect(await knownWith(64 * 1024)).toBe(0);
+  });
+
   test("nothing is learnt once it is to end", async () => {
     const digests = new TemplateSummaries(4 * 1024 * 1024);
     const refs = Array.from({ length: 100 }, (_, i) => refOf(0, i));
-    const learning = digests.learn(refs, { list, chunksIn: () => new Set() }, pause);
+    const learning = digests.learn(refs, { ...noFiles, list, chunksIn: () => new Set() }, pause);
     await digests.endLearning();
     await learning;
     expect(asked.length).toBeLessThan(refs.length);

@@ -1,0 +1,151 @@
+/**
+ * The templates of a day's chunks as frames, which a file keeps from one process to the next. The first frame has the
+ * templates, each once; the others have the rows of some chunks each, by template and level. FORMAT.md describes them.
+ */
+
+import { idDigits } from "../column/template-id-column.ts";
+import { Failure } from "../failure.ts";
+import { bytesOf, readPayload, uint32Of, writePayload } from "../files/column-payload.ts";
+import { FrameKind, frameBytesAt, readFrame, writeFrame } from "../files/frame.ts";
+import { isCount, isListOf, isObjectOf, isText } from "../files/json-shape.ts";
+import { compressionOfLevel } from "../files/zstd.ts";
+import type { TemplateKeys } from "./indexed-templates.ts";
+import type { TemplateGroups } from "./template-groups.ts";
+
+/** The rows of a chunk, as a file has them. */
+export interface StoredChunk {
+  /** The chunk's identity, from `chunkIdentity`. */
+  chunk: string;
+  /** The templates are numbers of the day's keys. */
+  groups: TemplateGroups;
+}
+
+/** What a frame of chunks says of each in JSON; its vectors lie one behind the other in the frame's buffers. */
+interface ChunkOutline {
+  chunk: string;
+  /** Groups of rows. */
+  groups: number;
+  /** Null stands for rows without a level. */
+  levels: (string | null)[];
+}
+
+const areOutlines = isListOf(
+  isObjectOf<ChunkOutline>({
+    chunk: isText,
+    groups: isCount,
+    levels: isListOf((value) => value === null || isText(value)),
+  }),
+);
+
+const version = 1;
+const compression = compressionOfLevel(1);
+/** Buffers of a frame of chunks: the outlines, and five vectors of groups. */
+const chunkBuffers = 6;
+
+/** The frame of a day's templates. `day` names the day: a file that was moved is not taken for another's. */
+export function packKeys(day: string, { keys: { offsets, bytes }, ids }: TemplateKeys): Uint8Array {
+  const used = bytes.subarray(0, offsets.at(-1)!);
+  return pack(day, [bytesOf(offsets), used, ids], offsets.length - 1);
+}
+
+/** The frame of some chunks of a day. */
+export function packChunks(day: string, chunks: readonly StoredChunk[]): Uint8Array {
+  const outlines = chunks.map(
+    ({ chunk, groups }): ChunkOutline => ({
+      chunk,
+      groups: groups.rows.length,
+      levels: groups.levelTexts.map((text) => text ?? null),
+    }),
+  );
+  const join = (vectorOf: (groups: TemplateGroups) => Uint8Array | Uint32Array) =>
+    Buffer.concat(chunks.map(({ groups }) => bytesOf(vectorOf(groups))));
+  const buffers = [
+    Buffer.from(JSON.stringify(outlines)),
+    join(({ templates }) => templates),
+    join(({ levels }) => levels),
+    join(({ rows }) => rows),
+    join(({ firstMs }) => firstMs),
+    join(({ lastMs }) => lastMs),
+  ];
+  return pack(day, buffers, chunks.length);
+}
+
+function pack(day: string, buffers: Uint8Array[], rows: number): Uint8Array {
+  const payload = writePayload({ encoding: version, width: 0, hasValidity: false, rows, buffers });
+  return writeFrame(FrameKind.templates, Buffer.from(day), payload, { compression });
+}
+
+/** The templates of a file. Throws Failure "damage", also where the file is of another version. */
+export function unpackKeys(day: string, frame: Uint8Array): TemplateKeys {
+  const { buffers, rows } = unpack(day, frame, 3);
+  const [offsets, bytes, ids] = [uint32Of(buffers[0]!), buffers[1]!, buffers[2]!];
+  if (offsets.length !== rows + 1 || ids.byteLength !== rows * idDigits) throw makeDamage();
+  for (let i = 0; i < rows; i++) if (offsets[i]! > offsets[i + 1]!) throw makeDamage();
+  if (offsets[0] !== 0 || offsets[rows] !== bytes.byteLength) throw makeDamage();
+  return { keys: { offsets, bytes }, ids };
+}
+
+/** The chunks of one frame. `templateCount`: the number of the day's templates. Throws as `unpackKeys`. */
+export function unpackChunks(day: string, frame: Uint8Array, templateCount: number): StoredChunk[] {
+  const { buffers } = unpack(day, frame, chunkBuffers);
+  const [outlineBytes, templates, levels, rows, firstMs, lastMs] = buffers as [
+    ...[Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array],
+  ];
+  const outlines = parseOutlines(outlineBytes);
+  let from = 0;
+  return outlines.map(({ chunk, groups: count, levels: levelTexts }) => {
+    const take = (bytes: Uint8Array) => uint32Of(bytes).slice(from, from + count);
+    const groups: TemplateGroups = {
+      templates: take(templates),
+      levels: levels.slice(from, from + count),
+      rows: take(rows),
+      firstMs: take(firstMs),
+      lastMs: take(lastMs),
+      levelTexts: levelTexts.map((text) => text ?? undefined),
+    };
+    from += count;
+    if (!areWhole(groups, count, templateCount)) throw makeDamage();
+    return { chunk, groups };
+  });
+}
+
+function parseOutlines(json: Uint8Array): ChunkOutline[] {
+  try {
+    const outlines = JSON.parse(Buffer.from(json).toString("utf8")) as ChunkOutline[];
+    if (areOutlines(outlines)) return outlines;
+  } catch {
+    // Not JSON.
+  }
+  throw makeDamage();
+}
+
+function areWhole(groups: TemplateGroups, count: number, templateCount: number): boolean {
+  const { templates, levels, rows, firstMs, lastMs, levelTexts } = groups;
+  return (
+    [templates, levels, rows, firstMs, lastMs].every(({ length }) => length === count) &&
+    templates.every((template) => template < templateCount) &&
+    levels.every((level) => level < levelTexts.length)
+  );
+}
+
+function unpack(day: string, frame: Uint8Array, bufferCount: number) {
+  const payload = readPayload(readFrame(frame, Buffer.from(day), FrameKind.templates, `templates of ${day}`));
+  if (payload.encoding !== version || payload.buffers.length !== bufferCount) throw makeDamage();
+  return payload;
+}
+
+/** The frames of a file. Throws Failure "damage" where the file ends within one. */
+export function splitFrames(file: Uint8Array): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  for (let at = 0; at < file.byteLength; ) {
+    const bytes = frameBytesAt(file, at);
+    if (bytes === undefined || at + bytes > file.byteLength) throw makeDamage();
+    frames.push(file.subarray(at, at + bytes));
+    at += bytes;
+  }
+  return frames;
+}
+
+function makeDamage(): Failure {
+  return new Failure("damage", "the file of templates is damaged");
+}
