@@ -48,7 +48,7 @@ export function fromTemplates(state: AggregationState, templates: TemplateCounts
  */
 export function fromTemplateDays(state: AggregationState, templates: TemplateCounts): AnswerSource {
   const { task, scanned } = state;
-  const isAnswerable = task.steps.length === 0 && isGroupedByTemplate(task);
+  const isAnswerable = countsAllByTemplate(task);
   const adder = new GroupAdder(state);
   const pause = async () => {
     await state.yieldThread();
@@ -99,8 +99,13 @@ async function addToSum(
   return state.daysSum === undefined ? days : [inOrder[0]!, inOrder.at(-1)!];
 }
 
+/** Returns whether templates have the numbers for a task: it counts all rows. */
+export function countsAllByTemplate(task: AggregateTask): boolean {
+  return task.steps.length === 0 && isGroupedByTemplate(task);
+}
+
 /** Returns whether templates have the numbers for a task without extractions. */
-export function isGroupedByTemplate({ groupBy, aggregates }: AggregateTask): boolean {
+function isGroupedByTemplate({ groupBy, aggregates }: AggregateTask): boolean {
   return (
     groupBy.some(({ kind }) => kind === "template") &&
     groupBy.every(({ kind }) => kind === "template" || kind === "level") &&

@@ -15,6 +15,11 @@ export function checkControl(control: QueryControl): void {
   }
 }
 
+/** Returns whether the query must end, for which `checkControl` throws. */
+export function isOver({ cancel, deadlineAtMs }: QueryControl): boolean {
+  return Atomics.load(cancel, 0) !== 0 || monotonicMs() > deadlineAtMs;
+}
+
 /** What a query uses on one thread. */
 export interface QueryUse {
   /** Decoded columns of the chunk that is read. */

@@ -1,6 +1,6 @@
 /** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
-import { isGroupedByTemplate } from "../aggregate/aggregate-templates.ts";
+import { countsAllByTemplate } from "../aggregate/aggregate-templates.ts";
 import { type ChunkRef, chunkIdentity, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ScanAnswer } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
@@ -180,11 +180,11 @@ async function learnMetadata(context: ScatterContext, task: RowTask): Promise<vo
 }
 
 /**
- * Reads the files of templates, where the task counts rows by template: rows take a hundred times as long to group as their
- * file to read. Throws Failure "deadline", "cancelled", "limit".
+ * Reads the files of templates, where the task counts all rows by template: to group rows takes longer than to read them, and
+ * much more memory.
  */
 async function recallTemplates(context: ScatterContext, task: RowTask): Promise<void> {
-  if (task.kind !== "aggregate" || !isGroupedByTemplate(task) || task.control.isWarmUp) return;
+  if (task.kind !== "aggregate" || !countsAllByTemplate(task) || task.control.isWarmUp) return;
   const sealed = task.chunks.filter((ref) => ref.kind === "sealed");
   await context.queryThread.recall(sealed, templateSource(context), task.control);
 }

@@ -154,7 +154,11 @@ export class IndexedTemplates {
     const counts = new Map<number, number>();
     for (const { templates } of chunks)
       for (const template of templates) counts.set(template, (counts.get(template) ?? 0) + 1);
-    for (const [template, count] of counts) this.#growRows(template, this.#lengths[template]! + count * 2);
+    for (const [template, count] of counts) {
+      const own = this.#rows[template]!.length;
+      const length = this.#lengths[template]! + count * 2;
+      if (length > own) this.#growRows(template, Math.max(length, own + ((own >> 2) << 1)));
+    }
   }
 
   #growRows(template: number, length: number): void {

@@ -10,18 +10,42 @@ import { getOrMake } from "../vector/map-entry.ts";
 import { TextBuilder } from "../vector/text.ts";
 import type { DayGroups } from "./days-sum.ts";
 import { type ChunkRows, IndexedTemplates } from "./indexed-templates.ts";
-import { packChunks, packKeys, type StoredChunk, unpackChunks, unpackKeys } from "./stored-templates.ts";
+import {
+  packChunks,
+  packKeys,
+  type StoredChunk,
+  unpackChunks,
+  unpackedBytes,
+  unpackKeys,
+} from "./stored-templates.ts";
 import { sumTemplateGroups, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 import { type IndexedChunk, type TextCount, TextCounts } from "./text-counts.ts";
 
-/** Chunks of one frame: a few milliseconds of work. */
-const chunksAFrame = 8;
+/** Chunks and groups of one frame, which is written and read in one turn of the thread. */
+const frameChunksMax = 8;
+const frameGroupsMax = 65_536;
+/** A day with more is not packed: its templates are listed anew by each process. */
+const packedKeyBytesMax = 16 * 1024 * 1024;
 
 /** The folder of a day, and the name that its frames have. */
 export interface StoredDay {
   dir: string;
   name: string;
+}
+
+/** Which chunks are added of those in a file. */
+interface PackedOptions {
+  isWanted: (chunk: string) => boolean;
+  bytesMax: number;
+  /** Asked before each frame. */
+  goesOn: () => boolean;
+}
+
+/** A chunk that is added, with the numbers that its templates have in the index. */
+interface NumberedChunk extends ChunkRows {
+  chunk: string;
+  rowGroups: TemplateGroups | undefined;
 }
 
 /** The rows of a chunk by template and level. */
@@ -110,35 +134,38 @@ export class KnownTemplates {
   }
 
   /**
-   * Adds chunks of a day from the frames that `pack` made, as far as they are wanted and the day takes `bytesMax` or less.
-   * Returns the identities of these chunks. What holds for `add` holds here. Throws Failure "damage", and what `pause` throws.
+   * Adds chunks of a day from the frames that `pack` made, as far as they are wanted, the day takes `bytesMax` or less, and
+   * until `goesOn` returns false. Returns the identities of these chunks. What holds for `add` holds here, and `pause` must not
+   * throw. Throws Failure "damage".
    */
   async addPacked(
     { dir, name }: StoredDay,
     [keysFrame, ...frames]: readonly Uint8Array[],
-    { isWanted, bytesMax }: { isWanted: (chunk: string) => boolean; bytesMax: number },
+    { isWanted, bytesMax, goesOn }: PackedOptions,
     pause: YieldThread,
   ): Promise<string[]> {
-    if (keysFrame === undefined) return [];
-    const keys = unpackKeys(name, keysFrame);
-    if (keys.keys.bytes.byteLength > bytesMax) return [];
+    if (keysFrame === undefined || unpackedBytes(keysFrame) > bytesMax) return [];
     const day = this.#dayOf(dir);
     const bytesBefore = this.#index.byteLength;
-    const numbers = await this.#index.addTemplates(keys, pause);
     const found: string[] = [];
-    for (const frame of frames) {
-      await pause();
-      if (this.#index.byteLength - bytesBefore + day.ownBytes > bytesMax) break;
-      const wanted = unpackChunks(name, frame, numbers.length).filter(({ chunk }) => isWanted(chunk));
-      found.push(...wanted.map(({ chunk }) => chunk));
-      const lacking = wanted.filter(({ chunk }) => !this.has(dir, chunk));
-      const added = lacking.map(({ chunk, groups }) => {
-        const rowGroups = numberTemplates(groups, numbers);
-        return { chunk, rowGroups, ...addUpLevels(rowGroups) };
-      });
-      await this.#addChunks({ dir, day }, added, pause);
+    try {
+      const numbers = await this.#index.addTemplates(unpackKeys(name, keysFrame), pause);
+      for (const frame of frames) {
+        const bytes = this.#index.byteLength - bytesBefore + day.ownBytes;
+        if (!goesOn() || bytes + unpackedBytes(frame) > bytesMax) break;
+        const added: NumberedChunk[] = [];
+        for (const { chunk, groups } of unpackChunks(name, frame, numbers.length)) {
+          await pause();
+          if (!isWanted(chunk)) continue;
+          found.push(chunk);
+          const rowGroups = numberTemplates(groups, numbers);
+          if (!this.has(dir, chunk)) added.push({ chunk, rowGroups, ...addUpLevels(rowGroups) });
+        }
+        await this.#addChunks({ dir, day }, added, pause);
+      }
+    } finally {
+      day.indexBytes += this.#index.byteLength - bytesBefore;
     }
-    day.indexBytes += this.#index.byteLength - bytesBefore;
     return found;
   }
 
@@ -148,8 +175,11 @@ export class KnownTemplates {
     return chunks.flatMap(([chunk, known]) => (known?.rowGroups === undefined ? [] : [chunk]));
   }
 
-  /** A day's chunks as frames for `addPacked`. Nothing may be added, and `compact` not be called, until it is done. */
-  async pack({ dir, name }: StoredDay, pause: YieldThread): Promise<Uint8Array[]> {
+  /**
+   * A day's chunks as frames for `addPacked`; undefined where it has too many templates. Nothing may be added, and `compact`
+   * not be called, until it is done.
+   */
+  async pack({ dir, name }: StoredDay, pause: YieldThread): Promise<Uint8Array[] | undefined> {
     const numbers = new Map<number, number>();
     const keys = new TextBuilder();
     const ids: string[] = [];
@@ -162,19 +192,30 @@ export class KnownTemplates {
       });
     const frames: Uint8Array[] = [];
     let chunks: StoredChunk[] = [];
+    let groupCount = 0;
+    const endFrame = () => {
+      if (chunks.length > 0) frames.push(packChunks(name, chunks));
+      chunks = [];
+      groupCount = 0;
+    };
     for (const [chunk, known] of [...(this.#days.get(dir)?.chunks ?? [])]) {
       await pause();
       if (known?.rowGroups === undefined) continue;
       const groups = { ...known.rowGroups, templates: known.rowGroups.templates.map(numberOf) };
       chunks.push({ chunk, groups });
-      if (chunks.length < chunksAFrame) continue;
-      frames.push(packChunks(name, chunks));
-      chunks = [];
+      groupCount += groups.rows.length;
+      if (keys.byteLength > packedKeyBytesMax) return undefined;
+      if (chunks.length === frameChunksMax || groupCount > frameGroupsMax) endFrame();
     }
-    if (chunks.length > 0) frames.push(packChunks(name, chunks));
+    endFrame();
     await pause();
     const packed = { keys: keys.finish(), ids: Buffer.from(ids.join(""), "latin1") };
     return [packKeys(name, packed), ...frames];
+  }
+
+  /** Returns whether the rows of a chunk are known by template and level. */
+  hasGroups(dir: string, chunk: string): boolean {
+    return this.#days.get(dir)?.chunks.get(chunk)?.rowGroups !== undefined;
   }
 
   /** Drops a day, whose memory `compact` frees. Returns whether the day was known. */
@@ -283,7 +324,7 @@ export class KnownTemplates {
 
   async #addChunks(
     { dir, day }: { dir: string; day: KnownDay },
-    chunks: readonly (ChunkRows & { chunk: string; rowGroups: TemplateGroups | undefined })[],
+    chunks: readonly NumberedChunk[],
     pause: YieldThread,
   ): Promise<void> {
     const added = await this.#index.addChunks(chunks, pause);

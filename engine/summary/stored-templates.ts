@@ -9,6 +9,7 @@ import { bytesOf, readPayload, uint32Of, writePayload } from "../files/column-pa
 import { FrameKind, frameBytesAt, readFrame, writeFrame } from "../files/frame.ts";
 import { isCount, isListOf, isObjectOf, isText } from "../files/json-shape.ts";
 import { compressionOfLevel } from "../files/zstd.ts";
+import { toPlainBytes } from "../vector/text.ts";
 import type { TemplateKeys } from "./indexed-templates.ts";
 import type { TemplateGroups } from "./template-groups.ts";
 
@@ -129,9 +130,17 @@ function areWhole(groups: TemplateGroups, count: number, templateCount: number):
 }
 
 function unpack(day: string, frame: Uint8Array, bufferCount: number) {
-  const payload = readPayload(readFrame(frame, Buffer.from(day), FrameKind.templates, `templates of ${day}`));
+  // A copy, so that vectors are aligned and the memory of the whole file is freed.
+  const own = new Uint8Array(frame);
+  const bytes = readFrame(own, Buffer.from(day), FrameKind.templates, `templates of ${day}`);
+  const payload = readPayload(toPlainBytes(bytes));
   if (payload.encoding !== version || payload.buffers.length !== bufferCount) throw makeDamage();
   return payload;
+}
+
+/** Bytes that a frame's payload takes, as its header says. */
+export function unpackedBytes(frame: Uint8Array): number {
+  return new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(16, true);
 }
 
 /** The frames of a file. Throws Failure "damage" where the file ends within one. */

@@ -25,8 +25,8 @@ export interface TemplateSource {
   chunksIn: (partition: Pick<SealedChunkRef, "signal" | "day">) => ReadonlySet<string>;
   /** Whether more chunks of the day are to be expected. */
   isNewest: (partition: Pick<SealedChunkRef, "signal" | "day">) => boolean;
-  /** The content of a day's file; undefined where it has none. Throws Failure "damage". */
-  read: (dir: string) => Promise<Uint8Array | undefined>;
+  /** The content of a day's file; undefined where it has none, or more than `bytesMax`. Throws where it cannot be read. */
+  read: (dir: string, bytesMax: number) => Promise<Uint8Array | undefined>;
   write: (dir: string, frames: readonly Uint8Array[]) => Promise<void>;
 }
 
@@ -59,6 +59,7 @@ export class TemplateSummaries {
   /** By folder the chunks that its file has, of days whose file was read or written. */
   readonly #stored = new Map<string, Set<string>>();
   #learning: Promise<void> | undefined;
+  #recalling: Promise<void> | undefined;
   #isEnding = false;
   /**
    * Nothing is listed before this time (by `performance.now`), because there was no room or chunks could not be read.
@@ -68,6 +69,11 @@ export class TemplateSummaries {
   /** `bytesMax`: cap on the estimated memory of all days together. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
+  }
+
+  /** Returns whether the rows of a chunk are known by template and level. */
+  hasGroups({ dir, entry }: SealedChunkRef): boolean {
+    return this.#known.hasGroups(dir, chunkIdentity(entry));
   }
 
   /** Returns whether a chunk's templates are known, or known not to be kept. */
@@ -127,22 +133,30 @@ export class TemplateSummaries {
 
   /** Returns whether the files of some chunks have to be read to know their templates, and can be read now. */
   canRecall(refs: readonly SealedChunkRef[]): boolean {
+    if (this.#learning !== undefined || this.#recalling !== undefined) return false;
     const isUnread = (ref: SealedChunkRef) => !this.#stored.has(ref.dir) && !this.knows(ref);
-    return this.#learning === undefined && performance.now() >= this.#fullUntilMs && refs.some(isUnread);
+    return performance.now() >= this.#fullUntilMs && refs.some(isUnread);
   }
 
-  /** Reads the files of the days of some chunks, until `bytesMax` is reached. Throws what `pause` throws. */
-  async recall(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
-    if (this.#learning !== undefined) return;
-    this.#learning = this.#recall(refs, source, pause).finally(() => (this.#learning = undefined));
-    await this.#learning;
+  /**
+   * Reads the files of the days of some chunks until `bytesMax` is reached or `isOver`. `canRecall` must have returned true.
+   * `pause` must not throw.
+   */
+  recall(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    pause: YieldThread,
+    isOver: () => boolean,
+  ): Promise<void> {
+    this.#recalling = this.#recall(refs, source, pause, isOver).finally(() => (this.#recalling = undefined));
+    return this.#recalling;
   }
 
-  /** Ends the running listing. After that no chunk is read until a query starts the next listing. */
+  /** Ends what reads and lists. After that no chunk is read until a query starts the next listing. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
-    // Whoever started the listing reports its failure.
-    await this.#learning?.catch(() => undefined);
+    // Whoever started them reports their failures.
+    await Promise.allSettled([this.#learning, this.#recalling]);
     this.#isEnding = false;
   }
 
@@ -157,31 +171,45 @@ export class TemplateSummaries {
   }
 
   async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
-    await this.#recall(refs, source, pause);
+    await this.#recalling?.catch(() => undefined);
+    await this.#recall(refs, source, pause, () => false);
     await this.#list(refs, source, pause);
     for (const [ref] of daysOf(refs)) if (!this.#isEnding) await this.#store(ref!, source, pause);
   }
 
-  async #recall(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+  async #recall(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    pause: YieldThread,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const goesOn = () => !this.#isEnding && !isOver();
     for (const day of daysOf(refs)) {
-      const [{ dir, signal, day: number }] = day as [SealedChunkRef];
-      if (this.#stored.has(dir) || day.every((ref) => this.knows(ref))) continue;
-      if (this.#isEnding || !(await this.#makeRoom(pause))) return;
-      const present = source.chunksIn(day[0]!);
-      const options = {
-        isWanted: (chunk: string) => present.has(chunk),
-        bytesMax: this.#bytesMax * dayShare,
-      };
-      let found: string[] = [];
-      try {
-        const file = await source.read(dir);
-        const frames = file === undefined ? [] : splitFrames(file);
-        const stored = { dir, name: nameOf(signal, number) };
-        found = await this.#known.addPacked(stored, frames, options, pause);
-      } catch (error) {
-        if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-      }
-      this.#stored.set(dir, new Set(found));
+      const [ref] = day as [SealedChunkRef];
+      if (this.#stored.has(ref.dir) || day.every((each) => this.knows(each))) continue;
+      if (!goesOn() || !(await this.#makeRoom(pause))) return;
+      const found = await this.#addStored(ref, source, pause, goesOn);
+      if (goesOn()) this.#stored.set(ref.dir, new Set(found));
+    }
+  }
+
+  /** Adds what a day's file has. A file that cannot be used, for whatever reason, is as good as none: chunks are listed. */
+  async #addStored(
+    ref: SealedChunkRef,
+    source: TemplateSource,
+    pause: YieldThread,
+    goesOn: () => boolean,
+  ): Promise<string[]> {
+    const { dir, signal, day } = ref;
+    const present = source.chunksIn(ref);
+    const bytesMax = this.#bytesMax * dayShare;
+    const options = { isWanted: (chunk: string) => present.has(chunk), bytesMax, goesOn };
+    try {
+      const file = await source.read(dir, bytesMax);
+      const frames = file === undefined ? [] : splitFrames(file);
+      return await this.#known.addPacked({ dir, name: nameOf(signal, day) }, frames, options, pause);
+    } catch {
+      return [];
     }
   }
 
@@ -194,8 +222,9 @@ export class TemplateSummaries {
     const isSmall = source.isNewest(ref) && lacking.length * storedChunksEach < chunks.length;
     if (lacking.length === 0 || isSmall) return;
     const frames = await this.#known.pack({ dir, name: nameOf(signal, day) }, pause);
-    await source.write(dir, frames);
+    // Also where that fails: it is not tried again for the same chunks.
     this.#stored.set(dir, new Set(chunks));
+    if (frames !== undefined) await source.write(dir, frames);
   }
 
   async #list(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {

@@ -2,12 +2,12 @@
 import { setTimeout } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
-import { isGroupedByTemplate } from "../aggregate/aggregate-templates.ts";
+import { countsAllByTemplate } from "../aggregate/aggregate-templates.ts";
 import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
 import { queryThreadTemplatesShare, unopenedChunksMin } from "../limits.ts";
-import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
+import { checkControl, isOver, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { closeTaskCharge, openTaskCharge } from "../plan/query-memory.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
@@ -165,11 +165,11 @@ export class ScanExecutor {
    */
   async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
     const left = new Set<ChunkRef>();
-    const isByTemplate = task.kind === "aggregate" && isGroupedByTemplate(task);
+    const isByTemplate = task.kind === "aggregate" && countsAllByTemplate(task);
     const leftToOthers = (chunks: readonly ChunkRef[]): ReadonlySet<ChunkRef> => {
       const unopened = chunks.filter((ref) => {
         if (ref.kind !== "sealed" || this.readers.isOpen(ref)) return false;
-        return !(isByTemplate && this.#templates.knows(ref));
+        return !(isByTemplate && this.#templates.hasGroups(ref));
       });
       if (unopened.length >= unopenedChunksMin) for (const ref of unopened) left.add(ref);
       return left;
@@ -206,21 +206,14 @@ export class ScanExecutor {
     return this.#templates.learn(refs, source, yieldWhenDue());
   }
 
-  /**
-   * Reads the files of the templates of chunks that are not known yet. Throws Failure "deadline", "cancelled", "limit" as
-   * `control` says.
-   */
+  /** Reads the files of the templates of chunks that are not known yet, until the query must end. */
   async recall(
     refs: readonly SealedChunkRef[],
     source: TemplateSource,
     control: QueryControl,
   ): Promise<void> {
     if (!this.#templates.canRecall(refs)) return;
-    const yieldThread = yieldWhenDue();
-    await this.#templates.recall(refs, source, async () => {
-      await yieldThread();
-      checkControl(control);
-    });
+    await this.#templates.recall(refs, source, yieldWhenDue(), () => isOver(control));
   }
 
   /** Whether `learnMetadata` waits or reads. */

@@ -208,37 +208,90 @@ describe("room for templates", () => {
     }
   });
 
-  test("of a day that is too large for the memory a part of the file is read", async () => {
-    const refs = Array.from({ length: 64 }, (_, id) => refOf(0, id));
+  describe("the file of a day", () => {
+    // One chunk more than eight frames have; it has one group of rows.
+    const refs = Array.from({ length: 65 }, (_, id) => refOf(0, id));
     const chunksIn = () => new Set(refs.map(({ entry }) => chunkIdentity(entry)));
-    const levelTexts = ["info"];
     const listGrouped: TemplateSource["list"] = async (some) =>
-      (await list(some)).map((listed) => {
-        const { rows } = listed;
-        const vectors = { levels: new Uint8Array(templates), firstMs: rows, lastMs: rows, levelTexts };
-        return { ...listed, groups: { templates: rows.map((_, i) => i), rows, ...vectors } };
+      (await list(some)).map((listed, i) => {
+        const rows = some[i] === refs.at(-1) ? listed.rows.subarray(0, 1) : listed.rows;
+        const vectors = { levels: new Uint8Array(rows.length), firstMs: rows, lastMs: rows };
+        return {
+          ...listed,
+          groups: { templates: rows.map((_, k) => k), rows, ...vectors, levelTexts: ["info"] },
+        };
       });
     let file: Uint8Array | undefined;
-    const source = {
-      ...{ chunksIn, list: listGrouped, isNewest: () => false, read: async () => file },
-      write: async (_: string, frames: readonly Uint8Array[]) => {
+    const source: TemplateSource = {
+      ...{ chunksIn, list: listGrouped, isNewest: () => false },
+      read: async (_, bytesMax) => (file!.byteLength > bytesMax ? undefined : file),
+      write: async (_, frames) => {
         file = Buffer.concat(frames);
       },
     };
-    await new TemplateSummaries(64 * 1024 * 1024).learn(refs, source, pause);
-    const knownWith = async (bytesMax: number) => {
-      const digests = new TemplateSummaries(bytesMax);
-      expect(digests.canRecall(refs)).toBe(true);
-      await digests.recall(refs, source, pause);
-      expect(digests.canRecall(refs)).toBe(false);
-      const groups = await Promise.all(refs.map((ref) => digests.dayGroupsOf([ref], pause)));
-      return groups.filter((found) => found !== undefined).length;
+    const large = 64 * 1024 * 1024;
+    const view = {} as ChunkView;
+    const goOn = () => false;
+
+    /** The rows of each chunk that hold a text of every tenth template; undefined of chunks that are not known. */
+    const holding = (digests: TemplateSummaries) => {
+      const field = { kind: "message" } as const;
+      const filter = { kind: "contains", field, text: "template a", ignoreCase: false } as const;
+      return refs.map((ref) => digests.rowsOf(filter, ref, view));
     };
-    expect(await knownWith(64 * 1024 * 1024)).toBe(refs.length);
-    const some = await knownWith(2 * 1024 * 1024);
-    expect(some).toBeGreaterThan(0);
-    expect(some).toBeLessThan(refs.length);
-    expect(await knownWith(64 * 1024)).toBe(0);
+    const all = refs.map((_, i) => (i < 64 ? templates / 10 : 1));
+
+    beforeEach(async () => {
+      await new TemplateSummaries(large).learn(refs, source, pause);
+    });
+
+    test("gives what was listed", async () => {
+      const digests = new TemplateSummaries(large);
+      expect(digests.canRecall(refs)).toBe(true);
+      await digests.recall(refs, source, pause, goOn);
+      expect(digests.canRecall(refs)).toBe(false);
+      expect(holding(digests)).toEqual(all);
+      const { groups, names } = (await digests.dayGroupsOf(refs.slice(-1), pause))!;
+      expect([...groups.rows]).toEqual([1]);
+      expect(names.idOf(groups.templates[0]!)).toBe(templateIdOf(textOf(0, 0)));
+    });
+
+    test("is read in part where it does not fit into the memory", async () => {
+      const knownWith = async (bytesMax: number) => {
+        const digests = new TemplateSummaries(bytesMax);
+        await digests.recall(refs, source, pause, goOn);
+        expect(digests.canRecall(refs)).toBe(false);
+        const known = holding(digests);
+        expect(known).toEqual(all.map((rows, i) => (known[i] === undefined ? undefined : rows)));
+        return known.filter((rows) => rows !== undefined).length;
+      };
+      const some = await knownWith(2 * 1024 * 1024);
+      expect(some).toBeGreaterThan(0);
+      expect(some).toBeLessThan(refs.length);
+      expect(await knownWith(64 * 1024)).toBe(0);
+    });
+
+    test("is read by the next query where one ends before it is read", async () => {
+      const digests = new TemplateSummaries(large);
+      for (let asked = 0; asked < 6; asked++) {
+        let left = asked;
+        await digests.recall(refs, source, pause, () => left-- <= 0);
+        expect(digests.canRecall(refs)).toBe(true);
+      }
+      await digests.recall(refs, source, pause, goOn);
+      expect(holding(digests)).toEqual(all);
+    });
+
+    test("that cannot be read is as good as none", async () => {
+      const digests = new TemplateSummaries(large);
+      const read = async () => {
+        throw new Error("EIO: i/o error, read");
+      };
+      await digests.recall(refs, { ...source, read }, pause, goOn);
+      expect(holding(digests)).toEqual(refs.map(() => undefined));
+      await digests.learn(refs, { ...source, read }, pause);
+      expect(holding(digests)).toEqual(refs.map(() => templates / 10));
+    });
   });
 
   test("nothing is learnt once it is to end", async () => {
