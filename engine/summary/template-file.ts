@@ -29,7 +29,7 @@ export async function writeTemplateFile(dir: string, frames: readonly Uint8Array
   const path = pathIn(dir);
   const next = `${path}.new`;
   try {
-    const file = await open(next, "w");
+    const file = await open(next, "w", 0o600);
     let written = 0;
     try {
       ({ bytesWritten: written } = await file.writev(frames));
