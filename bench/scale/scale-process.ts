@@ -21,6 +21,7 @@ export interface ScaleFigures {
   memoryBytesPeak: number;
 }
 
+/** How many answers to ask for: `most`, or once `ms` milliseconds are over fewer, though not fewer than `least`. */
 interface Answers {
   most: number;
   least: number;
@@ -35,7 +36,7 @@ const limits = { deadlineMs: 600_000 };
 
 const { engine, query } = await importLayers(projectRoot);
 const { queryFields, queryPatterns, queryTimeseries, searchLogs, warmUp } = query;
-/** Answers so far. */
+/** How often each question was asked. */
 const turns = new Map<ScaleQuestion, number>();
 const order = JSON.parse(process.argv[2]!) as ScaleOrder;
 const begunMs = performance.now();
@@ -60,7 +61,7 @@ async function measure(question: ScaleQuestion): Promise<number> {
   return spreadOf(await ask(question, timed)).median;
 }
 
-/** The times of the next answers: of `most`, or once `ms` are over of fewer, though not fewer than `least`. */
+/** The times of the next answers, in milliseconds. */
 async function ask(question: ScaleQuestion, { most, least, ms }: Answers): Promise<number[]> {
   const times: number[] = [];
   const untilMs = performance.now() + ms;

@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { checkedFileBytesMax } from "../limits.ts";
 import { replaceFile } from "./folder.ts";
-import { openRegularFile } from "./regular-file.ts";
+import { readRegularFile } from "./regular-file.ts";
 
 /** Replaces the file atomically; it is on disk when the promise resolves. */
 export async function writeCheckedFile(path: string, value: unknown): Promise<void> {
@@ -18,16 +18,10 @@ export async function readCheckedFile<T>(
   path: string,
   isValid: (value: unknown) => value is T,
 ): Promise<T | undefined | "damaged"> {
-  const opened = await openRegularFile(path);
-  if (opened === undefined) return undefined;
-  const { file, bytes } = opened;
-  let text: string;
-  try {
-    if (bytes > checkedFileBytesMax) return "damaged";
-    text = await file.readFile("utf8");
-  } finally {
-    await file.close();
-  }
+  const content = await readRegularFile(path, checkedFileBytesMax);
+  if (content === undefined) return undefined;
+  if (content === "too long") return "damaged";
+  const text = content.toString("utf8");
   const end = text.indexOf("\n");
   const json = text.slice(0, end);
   if (end < 0 || text.slice(end + 1) !== `${checksumOf(json)}\n`) return "damaged";

@@ -26,19 +26,31 @@ export async function makeFolder(dir: string): Promise<void> {
   await syncFolder(parent);
 }
 
+/** How a file is replaced. */
+interface ReplaceOptions {
+  /** False: after a loss of power the file may be damaged. */
+  isSynced?: boolean;
+  /** Permissions of the file, which the process's umask restricts. */
+  mode?: number;
+}
+
 /**
  * Replaces a file atomically and durably: readers, and a start after a crash, see either the old content or the new
  * one.
  */
-export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array | readonly Uint8Array[],
+  { isSynced = true, mode }: ReplaceOptions = {},
+): Promise<void> {
   const temporary = `${path}.new`;
-  const handle = await open(temporary, "w");
+  const handle = await open(temporary, "w", mode);
   try {
     await handle.writeFile(content);
-    await handle.datasync();
+    if (isSynced) await handle.datasync();
   } finally {
     await handle.close();
   }
   await rename(temporary, path);
-  await syncFolder(dirname(path));
+  if (isSynced) await syncFolder(dirname(path));
 }

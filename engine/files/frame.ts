@@ -113,7 +113,12 @@ export function isInBlocks({ codec }: PackedFrame): boolean {
 /** A completed frame, to be completed again under another key of the same length. */
 export function reopenFrame(frame: Uint8Array): PackedFrame {
   const view = new DataView(frame.buffer, frame.byteOffset, frameHeaderBytes);
-  return { frame, codec: view.getUint8(11), payloadBytes: view.getUint32(16, true) };
+  return { frame, codec: view.getUint8(11), payloadBytes: payloadBytesOf(frame) };
+}
+
+/** Length of a frame's payload before compression, as its header says. */
+export function payloadBytesOf(frame: Uint8Array): number {
+  return new DataView(frame.buffer, frame.byteOffset, frameHeaderBytes).getUint32(16, true);
 }
 
 /** Length of the frame whose header is at `offset`, or undefined where there is no complete frame header. */
@@ -164,7 +169,7 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
   return {
     kind: view.getUint8(10) as FrameKind,
     key: bytes.subarray(frameHeaderBytes, frameHeaderBytes + keyBytes),
-    payload: unpack(stored, view.getUint8(11), view.getUint32(16, true)),
+    payload: unpack(stored, view.getUint8(11), payloadBytesOf(bytes)),
   };
 }
 

@@ -30,6 +30,23 @@ export async function openRegularFile(
   throw makeIrregular(path);
 }
 
+/**
+ * Reads a file as a whole. Undefined where nothing has that name; "too long" where it has more bytes than `bytesMax`. Throws as
+ * `openRegularFile`.
+ */
+export async function readRegularFile(
+  path: string,
+  bytesMax: number,
+): Promise<Buffer | "too long" | undefined> {
+  const opened = await openRegularFile(path);
+  if (opened === undefined) return undefined;
+  try {
+    return opened.bytes > bytesMax ? "too long" : await opened.file.readFile();
+  } finally {
+    await opened.file.close();
+  }
+}
+
 function makeIrregular(path: string): Failure {
   return new Failure("damage", `${path} is no regular file`);
 }

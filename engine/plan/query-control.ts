@@ -9,15 +9,23 @@ export function monotonicMs(): number {
 
 /** Throws Failure "cancelled" or "deadline" where the query must end. */
 export function checkControl(control: QueryControl): void {
-  if (Atomics.load(control.cancel, 0) !== 0) throw new Failure("cancelled", "the query was cancelled");
-  if (monotonicMs() > control.deadlineAtMs) {
+  if (isCancelled(control)) throw new Failure("cancelled", "the query was cancelled");
+  if (isPastDeadline(control)) {
     throw new Failure("deadline", "the query took longer than its deadline; a shorter time range is faster");
   }
 }
 
 /** Returns whether the query must end, for which `checkControl` throws. */
-export function isOver({ cancel, deadlineAtMs }: QueryControl): boolean {
-  return Atomics.load(cancel, 0) !== 0 || monotonicMs() > deadlineAtMs;
+export function isOver(control: QueryControl): boolean {
+  return isCancelled(control) || isPastDeadline(control);
+}
+
+function isCancelled({ cancel }: QueryControl): boolean {
+  return Atomics.load(cancel, 0) !== 0;
+}
+
+function isPastDeadline({ deadlineAtMs }: QueryControl): boolean {
+  return monotonicMs() > deadlineAtMs;
 }
 
 /** What a query uses on one thread. */

@@ -33,10 +33,10 @@ export class IndexedTemplates {
   readonly table = new TemplateTable();
   /** For each template: a chunk's number, the template's rows in that chunk, the next chunk's number … */
   readonly #rows: Uint32Array<ArrayBuffer>[] = [];
-  /** For each template how many numbers of its array are used. */
+  /** For each template how many entries of its array in `#rows` are in use; the others are spare room. */
   readonly #lengths: number[] = [];
   #rowsBytes = 0;
-  /** For each template the groups of variables that it has, one bit each. */
+  /** For each template a bit mask of the groups (`variableGroups`) that its variables belong to. */
   readonly #groups: number[] = [];
   readonly #ids: string[] = [];
   /** How many chunks were added as a whole. */
@@ -57,7 +57,7 @@ export class IndexedTemplates {
     return this.#ids[template]!;
   }
 
-  /** Adds the templates that the index lacks; returns the numbers of all. */
+  /** Adds those templates that the index lacks. Returns the number of each template. */
   async addTemplates({ keys, ids }: TemplateKeys, pause: YieldThread): Promise<Uint32Array> {
     const source = toByteSource(keys.bytes);
     const digits = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
@@ -73,8 +73,8 @@ export class IndexedTemplates {
   }
 
   /**
-   * Adds chunks by the numbers of their templates, each once, and their rows. Returns each chunk's number and the groups of
-   * variables that its templates have, one bit each.
+   * Adds chunks whose templates are in the index. Returns the number of each, and a bit mask of the groups (`variableGroups`)
+   * that the variables of its templates belong to.
    */
   async addChunks(
     chunks: readonly ChunkRows[],
@@ -138,7 +138,7 @@ export class IndexedTemplates {
     return { index, templates };
   }
 
-  /** Gives a template that was just added its id and an empty array of rows. */
+  /** Records what is kept of each template for one that was just added to the table. */
   #addRowsOf(template: number, id: string): void {
     this.#rows.push(new Uint32Array(0));
     this.#lengths.push(0);
@@ -148,7 +148,7 @@ export class IndexedTemplates {
     this.#groups.push(groups);
   }
 
-  /** Makes room for the rows of several chunks, so that no array grows once a chunk. */
+  /** Makes room for the rows of several chunks, so that an array grows once for all of them. */
   #reserve(chunks: readonly ChunkRows[]): void {
     if (chunks.length < 2) return;
     const counts = new Map<number, number>();
@@ -163,7 +163,6 @@ export class IndexedTemplates {
 
   #growRows(template: number, length: number): void {
     const own = this.#rows[template]!;
-    if (length <= own.length) return;
     this.#rows[template] = growArray(own, length);
     this.#rowsBytes += this.#rows[template].byteLength - own.byteLength;
   }

@@ -3,6 +3,7 @@
  * reading a column. A template that several days have is kept once.
  */
 
+import { payloadBytesOf } from "../files/frame.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import type { GroupFilters } from "../template/variables/variable-needle.ts";
@@ -10,39 +11,36 @@ import { getOrMake } from "../vector/map-entry.ts";
 import { TextBuilder } from "../vector/text.ts";
 import type { DayGroups } from "./days-sum.ts";
 import { type ChunkRows, IndexedTemplates } from "./indexed-templates.ts";
-import {
-  packChunks,
-  packKeys,
-  type StoredChunk,
-  unpackChunks,
-  unpackedBytes,
-  unpackKeys,
-} from "./stored-templates.ts";
+import { packChunks, packKeys, type StoredChunk, unpackChunks, unpackKeys } from "./stored-templates.ts";
 import { sumTemplateGroups, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 import { type IndexedChunk, type TextCount, TextCounts } from "./text-counts.ts";
 
-/** Chunks and groups of one frame, which is written and read in one turn of the thread. */
+/** Maximum number of chunks, and about that of groups, in a frame: one is encoded or decoded without a pause. */
 const frameChunksMax = 8;
 const frameGroupsMax = 65_536;
-/** A day with more is not packed: its templates are listed anew by each process. */
+/** A day whose templates have more bytes gets no file: each process lists its templates. */
 const packedKeyBytesMax = 16 * 1024 * 1024;
 
-/** The folder of a day, and the name that its frames have. */
+/** A day whose templates are kept in a file. */
 export interface StoredDay {
+  /** Folder of its partition. */
   dir: string;
+  /** Key of the frames of its file. */
   name: string;
 }
 
-/** Which chunks are added of those in a file. */
+/** Which chunks of a file are added. */
 interface PackedOptions {
+  /** By the chunk's identity. */
   isWanted: (chunk: string) => boolean;
+  /** Maximum memory of the day. */
   bytesMax: number;
-  /** Asked before each frame. */
+  /** Called before each frame; false ends the work. */
   goesOn: () => boolean;
 }
 
-/** A chunk that is added, with the numbers that its templates have in the index. */
+/** A chunk to be added to the index. Its templates are in the index already, and given by their numbers there. */
 interface NumberedChunk extends ChunkRows {
   chunk: string;
   rowGroups: TemplateGroups | undefined;
@@ -134,8 +132,8 @@ export class KnownTemplates {
   }
 
   /**
-   * Adds chunks of a day from the frames that `pack` made, as far as they are wanted, the day takes `bytesMax` or less, and
-   * until `goesOn` returns false. Returns the identities of these chunks. What holds for `add` holds here, and `pause` must not
+   * Adds the wanted chunks of a day's file, frame after frame, until the day takes `bytesMax` or `goesOn` returns false. Returns
+   * the identities of the wanted chunks that it came to. As with `add`, nothing else may be added meanwhile. `pause` must not
    * throw. Throws Failure "damage".
    */
   async addPacked(
@@ -144,7 +142,7 @@ export class KnownTemplates {
     { isWanted, bytesMax, goesOn }: PackedOptions,
     pause: YieldThread,
   ): Promise<string[]> {
-    if (keysFrame === undefined || unpackedBytes(keysFrame) > bytesMax) return [];
+    if (keysFrame === undefined || payloadBytesOf(keysFrame) > bytesMax) return [];
     const day = this.#dayOf(dir);
     const bytesBefore = this.#index.byteLength;
     const found: string[] = [];
@@ -152,7 +150,7 @@ export class KnownTemplates {
       const numbers = await this.#index.addTemplates(unpackKeys(name, keysFrame), pause);
       for (const frame of frames) {
         const bytes = this.#index.byteLength - bytesBefore + day.ownBytes;
-        if (!goesOn() || bytes + unpackedBytes(frame) > bytesMax) break;
+        if (!goesOn() || bytes + payloadBytesOf(frame) > bytesMax) break;
         const added: NumberedChunk[] = [];
         for (const { chunk, groups } of unpackChunks(name, frame, numbers.length)) {
           await pause();
@@ -169,15 +167,15 @@ export class KnownTemplates {
     return found;
   }
 
-  /** The identities of a day's chunks that `pack` packs: those whose rows are known by template and level. */
+  /** The identities of the chunks that `pack` would write: those whose rows are known by template and level. */
   packable(dir: string): string[] {
     const chunks = [...(this.#days.get(dir)?.chunks ?? [])];
     return chunks.flatMap(([chunk, known]) => (known?.rowGroups === undefined ? [] : [chunk]));
   }
 
   /**
-   * A day's chunks as frames for `addPacked`; undefined where it has too many templates. Nothing may be added, and `compact`
-   * not be called, until it is done.
+   * Encodes a day's chunks as the frames of its file; undefined where the day has too many templates. Nothing may be added, and
+   * `compact` not be called, until it is done.
    */
   async pack({ dir, name }: StoredDay, pause: YieldThread): Promise<Uint8Array[] | undefined> {
     const numbers = new Map<number, number>();
@@ -268,8 +266,8 @@ export class KnownTemplates {
   }
 
   /**
-   * Counts the rows of a chunk that pass; undefined where its templates do not decide that. `filters` are those of the
-   * chunk's variables.
+   * Counts the rows of a chunk that pass; undefined where its templates do not decide that. `filters`: the n-gram
+   * and token filters of the chunk's variables.
    */
   rowsOf(filter: MessageTextFilter, dir: string, chunk: string, filters: GroupFilters): number | undefined {
     const known = this.#use(dir)?.chunks.get(chunk);

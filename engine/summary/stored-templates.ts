@@ -17,14 +17,17 @@ import type { TemplateGroups } from "./template-groups.ts";
 export interface StoredChunk {
   /** The chunk's identity, from `chunkIdentity`. */
   chunk: string;
-  /** The templates are numbers of the day's keys. */
+  /** Templates are given by their position in the first frame. */
   groups: TemplateGroups;
 }
 
-/** What a frame of chunks says of each in JSON; its vectors lie one behind the other in the frame's buffers. */
+/**
+ * The description of a chunk, in JSON. The vectors of all chunks of the frame are concatenated, so a chunk's entries begin
+ * where those of the chunk before it end.
+ */
 interface ChunkOutline {
   chunk: string;
-  /** Groups of rows. */
+  /** Number of groups, which is the number of entries in each vector. */
   groups: number;
   /** Null stands for rows without a level. */
   levels: (string | null)[];
@@ -43,13 +46,15 @@ const compression = compressionOfLevel(1);
 /** Buffers of a frame of chunks: the outlines, and five vectors of groups. */
 const chunkBuffers = 6;
 
-/** The frame of a day's templates. `day` names the day: a file that was moved is not taken for another's. */
+/**
+ * Encodes the templates of a day as a frame. `day` becomes the key of the frame, so that the file of another day is told from
+ * this one.
+ */
 export function packKeys(day: string, { keys: { offsets, bytes }, ids }: TemplateKeys): Uint8Array {
-  const used = bytes.subarray(0, offsets.at(-1)!);
-  return pack(day, [bytesOf(offsets), used, ids], offsets.length - 1);
+  return pack(day, [bytesOf(offsets), bytes, ids], offsets.length - 1);
 }
 
-/** The frame of some chunks of a day. */
+/** Encodes the rows of some chunks of a day as a frame. */
 export function packChunks(day: string, chunks: readonly StoredChunk[]): Uint8Array {
   const outlines = chunks.map(
     ({ chunk, groups }): ChunkOutline => ({
@@ -76,7 +81,7 @@ function pack(day: string, buffers: Uint8Array[], rows: number): Uint8Array {
   return writeFrame(FrameKind.templates, Buffer.from(day), payload, { compression });
 }
 
-/** The templates of a file. Throws Failure "damage", also where the file is of another version. */
+/** Decodes the templates of a day. Throws Failure "damage", also where the file is of another version or day. */
 export function unpackKeys(day: string, frame: Uint8Array): TemplateKeys {
   const { buffers, rows } = unpack(day, frame, 3);
   const [offsets, bytes, ids] = [uint32Of(buffers[0]!), buffers[1]!, buffers[2]!];
@@ -86,7 +91,10 @@ export function unpackKeys(day: string, frame: Uint8Array): TemplateKeys {
   return { keys: { offsets, bytes }, ids };
 }
 
-/** The chunks of one frame. `templateCount`: the number of the day's templates. Throws as `unpackKeys`. */
+/**
+ * Decodes the chunks of one frame. `templateCount`: how many templates the day has; a chunk that names another one is damage.
+ * Throws as `unpackKeys`.
+ */
 export function unpackChunks(day: string, frame: Uint8Array, templateCount: number): StoredChunk[] {
   const { buffers } = unpack(day, frame, chunkBuffers);
   const [outlineBytes, templates, levels, rows, firstMs, lastMs] = buffers as [
@@ -136,11 +144,6 @@ function unpack(day: string, frame: Uint8Array, bufferCount: number) {
   const payload = readPayload(toPlainBytes(bytes));
   if (payload.encoding !== version || payload.buffers.length !== bufferCount) throw makeDamage();
   return payload;
-}
-
-/** Bytes that a frame's payload takes, as its header says. */
-export function unpackedBytes(frame: Uint8Array): number {
-  return new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(16, true);
 }
 
 /** The frames of a file. Throws Failure "damage" where the file ends within one. */

@@ -23,10 +23,11 @@ export interface TemplateSource {
   list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
   /** The identities (`chunkIdentity`) of the chunks that the partition in a folder has now. */
   chunksIn: (partition: Pick<SealedChunkRef, "signal" | "day">) => ReadonlySet<string>;
-  /** Whether more chunks of the day are to be expected. */
+  /** Whether the day is the newest one, which most new chunks belong to. */
   isNewest: (partition: Pick<SealedChunkRef, "signal" | "day">) => boolean;
-  /** The content of a day's file; undefined where it has none, or more than `bytesMax`. Throws where it cannot be read. */
+  /** Reads a day's template file. Undefined where there is none, or it is longer than `bytesMax`. Throws where that fails. */
   read: (dir: string, bytesMax: number) => Promise<Uint8Array | undefined>;
+  /** Replaces a day's template file. */
   write: (dir: string, frames: readonly Uint8Array[]) => Promise<void>;
 }
 
@@ -45,7 +46,7 @@ const roomShare = 3 / 4;
 /** The most that one day takes. Otherwise a day whose messages hardly repeat would take the memory of all others. */
 const dayShare = 1 / 2;
 
-/** The file of the newest day is written again where it lacks one of so many known chunks. */
+/** The file of the newest day is written again only where it lacks at least one in so many of the known chunks. */
 const storedChunksEach = 8;
 
 /** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
@@ -56,7 +57,7 @@ export class TemplateSummaries {
   readonly #known = new KnownTemplates();
   /** Sums of several days, the last used one last. */
   #sums: DaysSum[] = [];
-  /** By folder the chunks that its file has, of days whose file was read or written. */
+  /** The identities of the chunks in each file that was read or written, by the folder of the day. */
   readonly #stored = new Map<string, Set<string>>();
   #learning: Promise<void> | undefined;
   #recalling: Promise<void> | undefined;
@@ -76,14 +77,9 @@ export class TemplateSummaries {
     return this.#known.hasGroups(dir, chunkIdentity(entry));
   }
 
-  /** Returns whether a chunk's templates are known, or known not to be kept. */
-  knows({ dir, entry }: SealedChunkRef): boolean {
-    return this.#known.has(dir, chunkIdentity(entry));
-  }
-
   /** Returns whether a chunk's templates are not known yet and can be listed now. */
   lacks(ref: SealedChunkRef): boolean {
-    return !this.knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
+    return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
   /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
@@ -131,16 +127,16 @@ export class TemplateSummaries {
     return this.#learning;
   }
 
-  /** Returns whether the files of some chunks have to be read to know their templates, and can be read now. */
+  /** Returns whether some of these chunks have unknown templates that a file may have, and files can be read now. */
   canRecall(refs: readonly SealedChunkRef[]): boolean {
     if (this.#learning !== undefined || this.#recalling !== undefined) return false;
-    const isUnread = (ref: SealedChunkRef) => !this.#stored.has(ref.dir) && !this.knows(ref);
+    const isUnread = (ref: SealedChunkRef) => !this.#stored.has(ref.dir) && !this.#knows(ref);
     return performance.now() >= this.#fullUntilMs && refs.some(isUnread);
   }
 
   /**
-   * Reads the files of the days of some chunks until `bytesMax` is reached or `isOver`. `canRecall` must have returned true.
-   * `pause` must not throw.
+   * Reads the template files of the days that these chunks belong to, one after the other, until memory is full or `isOver`
+   * returns true. May be called only where `canRecall` returns true. `pause` must not throw.
    */
   recall(
     refs: readonly SealedChunkRef[],
@@ -152,7 +148,7 @@ export class TemplateSummaries {
     return this.#recalling;
   }
 
-  /** Ends what reads and lists. After that no chunk is read until a query starts the next listing. */
+  /** Stops the listing of templates and the reading of files, and waits for their end. The next query may start them again. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
     // Whoever started them reports their failures.
@@ -168,6 +164,11 @@ export class TemplateSummaries {
 
   get #sumsBytes(): number {
     return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** Returns whether a chunk's templates are known, or known not to be kept. */
+  #knows({ dir, entry }: SealedChunkRef): boolean {
+    return this.#known.has(dir, chunkIdentity(entry));
   }
 
   async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
@@ -186,14 +187,14 @@ export class TemplateSummaries {
     const goesOn = () => !this.#isEnding && !isOver();
     for (const day of daysOf(refs)) {
       const [ref] = day as [SealedChunkRef];
-      if (this.#stored.has(ref.dir) || day.every((each) => this.knows(each))) continue;
+      if (this.#stored.has(ref.dir) || day.every((each) => this.#knows(each))) continue;
       if (!goesOn() || !(await this.#makeRoom(pause))) return;
       const found = await this.#addStored(ref, source, pause, goesOn);
       if (goesOn()) this.#stored.set(ref.dir, new Set(found));
     }
   }
 
-  /** Adds what a day's file has. A file that cannot be used, for whatever reason, is as good as none: chunks are listed. */
+  /** Adds the chunks of a day's file. A file that cannot be used, for whatever reason, counts as missing. */
   async #addStored(
     ref: SealedChunkRef,
     source: TemplateSource,
@@ -213,7 +214,7 @@ export class TemplateSummaries {
     }
   }
 
-  /** Writes the file of a day, unless it has all that is known, or most of a day to which more is added. */
+  /** Writes the file of a day, unless it has all known chunks, or nearly all of those of the newest day. */
   async #store(ref: SealedChunkRef, source: TemplateSource, pause: YieldThread): Promise<void> {
     const { dir, signal, day } = ref;
     const chunks = this.#known.packable(dir);
@@ -229,7 +230,7 @@ export class TemplateSummaries {
 
   async #list(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     // Another listing may have added some of them since.
-    const lacking = refs.filter((ref) => !this.knows(ref));
+    const lacking = refs.filter((ref) => !this.#knows(ref));
     for (let from = 0; from < lacking.length; from += chunksAtATime) {
       if (this.#isEnding || !(await this.#makeRoom(pause))) return;
       const some = lacking.slice(from, from + chunksAtATime);
@@ -293,12 +294,12 @@ function filtersOf(view: ChunkView): GroupFilters {
   return { ngrams: (group) => view.ngramFilter(group), tokens: (group) => view.tokenFilter(group) };
 }
 
-/** Chunks by the folder of their day. */
+/** The chunks of each day. */
 function daysOf(refs: readonly SealedChunkRef[]): SealedChunkRef[][] {
   return [...Map.groupBy(refs, ({ dir }) => dir).values()];
 }
 
-/** The name of a day in the frames of its file. */
+/** The key of the frames of a day's file. */
 function nameOf(signal: Signal, day: number): string {
   return `${signal}/${dayName(day)}`;
 }

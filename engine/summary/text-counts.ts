@@ -96,7 +96,7 @@ export class TextCounts {
 
   /**
    * The count of a filter's text that is exact for a chunk; undefined where there is none, and for a chunk that was added
-   * after the text was counted. `filters` are those of the chunk's variables.
+   * after the text was counted. `filters`: the n-gram and token filters of the chunk's variables.
    */
   exactCount(filter: MessageTextFilter, chunk: IndexedChunk, filters: GroupFilters): TextCount | undefined {
     for (const count of getOrMake(this.#counts, filter, () => this.#countsFor(filter))) {

@@ -47,7 +47,10 @@ export class TemplateTable {
    * with a text.
    */
   readonly #words = new TextTable();
-  /** For each word the templates that contain it, ascending. Most words are in one template, whose number stands alone. */
+  /**
+   * The posting list of each word: the numbers of the templates that contain it, ascending. Most words are in one template
+   * only; its number then stands in place of a list.
+   */
   readonly #postings: (number | number[])[] = [];
   #listCount = 0;
   #postingCount = 0;
