@@ -118,7 +118,7 @@ test("a fire waits until enough of what follows it has arrived", async () => {
   expect(rig.records.list()).toEqual([]);
   nowMs = firedAtMs + 3 * minuteMs;
   await request(state, rig, [fire]);
-  await vi.waitFor(() => expect(rig.records.list()).toHaveLength(1));
+  await vi.waitFor(() => expect(rig.records.list()).toHaveLength(1), 5_000);
   await rig.investigator.close();
 });
 

@@ -13,6 +13,8 @@ import { findRows } from "./rows.ts";
 const name = "http-intake.logs.datadoghq.com";
 const authority = makeAuthority();
 const { globalAgent } = https;
+/** A second, which is the default, is too short on a machine that others use. */
+const waitMs = 15_000;
 let server: Running;
 let front: Server;
 
@@ -58,7 +60,7 @@ test("levels, times, fields, tags and parameters arrive", async () => {
     const found = await findRows(server, 'logs{host.name="h7"}');
     expect(found.length).toBe(2);
     return found;
-  });
+  }, waitMs);
   const shared = {
     ...{ "host.name": "h7", "service.name": "cart", ddsource: "nodejs" },
     "deployment.environment.name": "dev",
