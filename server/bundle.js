@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Modules that start a thread, whose program stands beside them in the bundle as in the sources. */
 export const startsThread = /-thread\.ts$/;
@@ -28,6 +28,11 @@ export function findBundle(root) {
     // No bundle was made, or a source that it was made of is gone: the sources themselves run.
     return undefined;
   }
+}
+
+/** The folder beside a bundle in which Node keeps what V8 compiled of it, so that a start does not compile it again. */
+export function codeFolderOf(bundle) {
+  return join(dirname(bundle), "../compiled");
 }
 
 /** Identifies the contents of source files (paths below `root`) and the folder, which a bundle refers to. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that every Node can read: an older one fails on TypeScript before a line of it could explain why.
+import module from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -7,10 +8,15 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 const isNewEnough = major > 23 || (major === 23 && minor >= 6) || (major === 22 && minor >= 18);
 
 if (isNewEnough) {
-  const { findBundle } = await import("./bundle.js");
+  const { codeFolderOf, findBundle } = await import("./bundle.js");
   const bundle = findBundle(join(dirname(fileURLToPath(import.meta.url)), ".."));
   if (bundle === undefined) await import("./main.ts");
-  else await import(pathToFileURL(bundle).href);
+  else {
+    // By the variable threads keep and find compiled code, too.
+    process.env.NODE_COMPILE_CACHE ??= codeFolderOf(bundle);
+    module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+    await import(pathToFileURL(bundle).href);
+  }
 } else {
   const scripts = { start: "npm start", svc: "npm run svc -- …" };
   const command = scripts[process.env.npm_lifecycle_event] ?? ["node", ...process.argv.slice(1)].join(" ");

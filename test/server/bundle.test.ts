@@ -1,7 +1,17 @@
 /** The bundle of the program: it runs in place of the sources it was made of, and never in place of others. */
 
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -12,11 +22,11 @@ const root = mkdtempSync(join(tmpdir(), "svc-bundle-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 /** The seed of the tests is no setting of svc, which refuses variables that it does not know. */
-const { SVC_SEED: _, ...env } = process.env;
+const { SVC_SEED: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
 
-async function runNode(words: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, words, { env });
-  return stdout.trim();
+async function runNode(words: readonly string[], more = {}): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, words, { env: { ...env, ...more } });
+  return `${stdout}${stderr}`.trim();
 }
 const runProgram = () => runNode([join(root, "server/svc.js")]);
 const makeBundle = () => runNode([join(server, "build-bundle.js"), root]);
@@ -67,6 +77,36 @@ test("the sources run until a bundle is made, then the bundle", async () => {
   expect(await runProgram()).toBe("one bundled thread true");
   // Nothing has changed, so nothing is made.
   expect(await makeBundle()).toBe("");
+});
+
+/** The modules whose compiled code Node took from its folder, as it says itself. */
+async function listPrecompiled(): Promise<string[]> {
+  const said = await runNode([join(root, "server/svc.js")], { NODE_DEBUG_NATIVE: "COMPILE_CACHE" });
+  expect(said).toContain("one bundled thread true");
+  return [...said.matchAll(/^\[compile cache\] cache for \S*\/(\S+) was accepted/gm)].map(
+    ([, name]) => name!,
+  );
+}
+
+test("what was compiled of a bundle is kept beside it, of threads too; where it is damaged it is compiled again", async () => {
+  const used = await listPrecompiled();
+  expect(used).toContain("main.js");
+  expect(used).toContain("worker.js");
+  const bundles = join(root, "dist/bundle");
+  const compiled = globSync("*/compiled/**", { cwd: bundles, withFileTypes: true }).filter((file) =>
+    file.isFile(),
+  );
+  expect(compiled.length).toBeGreaterThanOrEqual(used.length);
+  for (const { parentPath, name } of compiled) {
+    const bytes = readFileSync(join(parentPath, name));
+    writeFileSync(join(parentPath, name), bytes.fill(0x55, bytes.length / 2));
+  }
+  expect(await listPrecompiled()).toEqual([]);
+  for (const folder of globSync("*/compiled", { cwd: bundles })) {
+    rmSync(join(bundles, folder), { recursive: true });
+    writeFileSync(join(bundles, folder), "");
+  }
+  expect(await runProgram()).toBe("one bundled thread true");
 });
 
 test.each([

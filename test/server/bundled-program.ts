@@ -12,13 +12,17 @@ const root = resolve(import.meta.dirname, "../..");
 /** A plugin by which modules that start a thread find its program in the bundle. */
 export async function bundledProgram(): Promise<Plugin> {
   execFileSync(process.execPath, [join(root, "server/build-bundle.js")], { stdio: "ignore" });
-  const { findBundle, startsThread } = (await import(pathToFileURL(join(root, "server/bundle.js")).href)) as {
+  const { codeFolderOf, findBundle, startsThread } = (await import(
+    pathToFileURL(join(root, "server/bundle.js")).href
+  )) as {
+    codeFolderOf: (bundle: string) => string;
     findBundle: (root: string) => string | undefined;
     startsThread: RegExp;
   };
   const main = findBundle(root);
   if (main === undefined) throw new Error("the program could not be bundled");
   const bundle = join(dirname(main), "..");
+  process.env.NODE_COMPILE_CACHE ??= codeFolderOf(main);
   return {
     name: "threads run from the bundle",
     enforce: "pre",
