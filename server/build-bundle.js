@@ -12,7 +12,6 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { bundlesFolder, digestOf, findBundle, listName, startsThread } from "./bundle.js";
 
 /** The program, the programs of its threads, and the faces of the layers for whoever uses them as a library. */
@@ -53,7 +52,9 @@ function reexport(name) {
 }
 
 /** Bundles as if into `out`. */
-function bundleInto(out) {
+async function bundleInto(out) {
+  // Where nothing is to be bundled, a start does not wait for it to load.
+  const { build } = await import("esbuild");
   const plugin = {
     name: "own place, Node's http",
     setup: ({ onLoad, onResolve }) => {
