@@ -5,6 +5,7 @@
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import type { ValueBlocks } from "../files/value-blocks.ts";
 import type { ValuePages } from "../files/value-pages.ts";
+import type { TakeMemory } from "../files/zstd.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -110,8 +111,11 @@ export interface ChunkSource {
   listedValues(column: number): ListedValue[] | undefined;
   /** Added to every value of the arrival column. */
   readonly arrivalBase: number;
-  /** Decompressed payload of a column, by its index in the header. Throws Failure "damage". */
-  payload(column: number): Uint8Array;
+  /**
+   * Decompressed payload of a column, by its index in the header. One that is not in memory already is decompressed to
+   * where `takeMemory` says. Throws Failure "damage".
+   */
+  payload(column: number, takeMemory?: TakeMemory): Uint8Array;
   /**
    * Decompressed filter of a column, valid until the next call of either method; undefined where it has none. Throws
    * Failure "damage".

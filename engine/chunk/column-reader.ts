@@ -1,7 +1,27 @@
 /** Reads of a chunk's columns under one lease of memory: what is decoded is cached with the chunk. */
-import { freePayload } from "../files/zstd.ts";
+import type { EncodingName } from "../column/encoding.ts";
+import { freePayload, type TakeMemory } from "../files/zstd.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { CachedValues, ChunkColumns } from "./chunk-columns.ts";
+
+/** Encodings whose buffers are used as they are stored. */
+const storedAsUsed: readonly (EncodingName | undefined)[] = ["constant", "float", "hex", "text"];
+/** Encodings that are decoded without a look at another column. */
+const decodedAlone: readonly (EncodingName | undefined)[] = [
+  "delta",
+  "dictionary",
+  "integer",
+  "samples",
+  "template",
+];
+
+/**
+ * Where payloads are decompressed, one after the other, of which nothing is used once they are decoded. New memory for each
+ * would have to be mapped and, later, collected.
+ */
+let shortPayload: Uint8Array | undefined;
+/** Longer payloads have memory of their own. */
+const shortPayloadBytesMax = 256 * 1024;
 
 export class ColumnReader {
   readonly chunk: ChunkColumns;
@@ -38,15 +58,29 @@ export class ColumnReader {
 
   /** Decodes a column by its index in the header. */
   decode<T>(index: number, held: Heap, decode: (payload: Uint8Array) => T): T {
-    return useOnce(this.read(index), held, decode);
+    return useOnce(this.read(index, this.#memoryFor(index, held)), held, decode);
   }
 
-  /** The stored bytes of a column by its index in the header. */
-  read(index: number): Uint8Array {
-    const payload = this.chunk.source.payload(index);
+  /** Where the payload of a column is decompressed to be decoded onto `heap`. */
+  #memoryFor(index: number, heap: Heap): TakeMemory | undefined {
+    if (!heap.copies) return undefined;
+    const encoding = this.chunk.source.header.columns.get(index)?.encoding;
+    if (storedAsUsed.includes(encoding)) return (byteLength) => heap.unfilled(byteLength);
+    return decodedAlone.includes(encoding) ? takeShortPayload : undefined;
+  }
+
+  /** The stored bytes of a column by its index in the header, in memory of their own if `takeMemory` gives none. */
+  read(index: number, takeMemory?: TakeMemory): Uint8Array {
+    const payload = this.chunk.source.payload(index, takeMemory);
     this.readBytes += payload.byteLength;
     return payload;
   }
+}
+
+function takeShortPayload(byteLength: number): Uint8Array | undefined {
+  if (byteLength > shortPayloadBytesMax) return undefined;
+  shortPayload ??= new Uint8Array(shortPayloadBytesMax);
+  return shortPayload.subarray(0, byteLength);
 }
 
 /** Decodes a payload onto a heap; frees it where the heap has a copy of all that is decoded. */

@@ -7,6 +7,7 @@
 import { Failure } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { completeFrame, FrameKind, isIntactFrame, readFrame, reopenFrame } from "../files/frame.ts";
+import type { TakeMemory } from "../files/zstd.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 import {
   type ChunkHeader,
@@ -92,11 +93,12 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   const opened = openHeader(readPartJson(bytes));
   const { payload, filter } = locateColumns(bytes, opened.header.columns.all());
   if (!isPackedPart(bytes)) return { ...opened, arrivalBase, payload, filter };
-  const unpack = (frame: Uint8Array) => readFrame(frame, noKey, FrameKind.column, "batch: a column");
+  const unpack = (frame: Uint8Array, takeMemory?: TakeMemory) =>
+    readFrame(frame, noKey, FrameKind.column, "batch: a column", { takeMemory });
   return {
     ...opened,
     arrivalBase,
-    payload: (i) => unpack(payload(i)),
+    payload: (i, takeMemory) => unpack(payload(i), takeMemory),
     filter: (i) => {
       const frame = filter(i);
       return frame === undefined ? undefined : unpack(frame);

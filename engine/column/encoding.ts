@@ -9,7 +9,7 @@ import {
   writePayload,
 } from "../files/column-payload.ts";
 import { integerWidthMax, splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
-import { allocateCodes, type Heap, plainHeap } from "../kernels/heap.ts";
+import { type Heap, plainHeap, unfilledCodes, unfilledNumbers } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
@@ -178,7 +178,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
   const [first, step, unit] = float64Of(bufferAt(payload, 0));
   if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
-  const values = heap.float64(payload.rows);
+  const values = unfilledNumbers(heap, payload.rows);
   heap.kernels.joinDeltas(streamsAt(payload, 1), payload.width, { first: first!, step: step!, unit }, values);
   return values;
 }
@@ -280,7 +280,7 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 function decodeDictionary(payload: Payload, heap: Heap): Column {
   const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
-  const codes = allocateCodes(heap, payload.width, payload.rows);
+  const codes = unfilledCodes(heap, payload.width, payload.rows);
   heap.kernels.joinCodes(streamsAt(payload, 2), codes);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
@@ -354,7 +354,7 @@ function parseNumbers(values: TextVector): Float64Array | undefined {
 
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
-  const values = heap.float64(payload.rows);
+  const values = unfilledNumbers(heap, payload.rows);
   heap.kernels.joinIntegers(streamsAt(payload, first + 1), payload.width, base, values);
   return values;
 }

@@ -18,7 +18,7 @@ import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
 import { align8 } from "./column-payload.ts";
 import { packBlocks, unpackBlocks } from "./value-blocks.ts";
-import { type Compression, compress, decompress } from "./zstd.ts";
+import { type Compression, compress, decompress, type TakeMemory } from "./zstd.ts";
 
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;
@@ -141,12 +141,26 @@ export function isIntactFrame(bytes: Uint8Array): boolean {
   return frameBytesAt(bytes, 0) === bytes.byteLength && crc32(bytes.subarray(8)) === readFrameChecksum(bytes);
 }
 
+/** How a frame is read. */
+export interface FrameReading {
+  /** Where the payload is decompressed to; see `decompress`. */
+  takeMemory?: TakeMemory | undefined;
+  /** True where the caller has just found, by `isIntactFrame`, that the bytes are one intact frame. */
+  isIntact?: boolean;
+}
+
 /**
  * Returns the decompressed payload of a stored frame. Throws Failure "damage", with `where` as the name of the value,
  * unless the bytes are an intact frame of this kind and key.
  */
-export function readFrame(bytes: Uint8Array, key: Uint8Array, kind: FrameKind, where: string): Uint8Array {
-  const frame = decodeFrame(bytes);
+export function readFrame(
+  bytes: Uint8Array,
+  key: Uint8Array,
+  kind: FrameKind,
+  where: string,
+  { takeMemory, isIntact = isIntactFrame(bytes) }: FrameReading = {},
+): Uint8Array {
+  const frame = isIntact ? openFrame(bytes, takeMemory) : undefined;
   if (frame === undefined) throw new Failure("damage", `${where}: the checksum does not match the bytes`);
   if (frame.kind !== kind || Buffer.compare(frame.key, key) !== 0) {
     throw new Failure("damage", `${where}: another value stands under its key`);
@@ -162,18 +176,26 @@ export function readTrustedPayload(frame: Uint8Array): Uint8Array {
 
 /** Decodes a frame of any kind and key. Returns undefined where the bytes are not exactly one intact frame. */
 export function decodeFrame(bytes: Uint8Array): Frame | undefined {
-  if (!isIntactFrame(bytes)) return undefined;
+  return isIntactFrame(bytes) ? openFrame(bytes, undefined) : undefined;
+}
+
+function openFrame(bytes: Uint8Array, takeMemory: TakeMemory | undefined): Frame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, frameHeaderBytes);
   const keyBytes = view.getUint16(8, true);
   const stored = bytes.subarray(frameHeaderBytes + align8(keyBytes));
   return {
     kind: view.getUint8(10) as FrameKind,
     key: bytes.subarray(frameHeaderBytes, frameHeaderBytes + keyBytes),
-    payload: unpack(stored, view.getUint8(11), payloadBytesOf(bytes)),
+    payload: unpack(stored, view.getUint8(11), payloadBytesOf(bytes), takeMemory),
   };
 }
 
-function unpack(stored: Uint8Array, codec: number, payloadBytes: number): Uint8Array {
-  if (codec === Codec.zstd) return decompress(stored, payloadBytes);
+function unpack(
+  stored: Uint8Array,
+  codec: number,
+  payloadBytes: number,
+  takeMemory: TakeMemory | undefined,
+): Uint8Array {
+  if (codec === Codec.zstd) return decompress(stored, payloadBytes, takeMemory);
   return codec === Codec.blocks ? unpackBlocks(stored, payloadBytes, "frame") : stored;
 }

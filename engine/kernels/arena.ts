@@ -41,6 +41,12 @@ export class ArenaBlock {
     this.allocatedBytes = heldBytes;
   }
 
+  /** Whether the bytes lie in this block. False also where the memory has grown since their view was made. */
+  holds({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+    const end = this.at + this.byteLength;
+    return buffer === this.#memory.buffer && byteOffset >= this.at && byteOffset + byteLength <= end;
+  }
+
   uint8(length = this.byteLength, byteOffset = 0): Uint8Array<SharedArrayBuffer> {
     return new Uint8Array(this.#memory.buffer, this.at + byteOffset, length);
   }

@@ -13,7 +13,10 @@ export interface Heap {
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
-  /** Whether `place` always copies. The JavaScript heap copies only what is not aligned. */
+  /**
+   * Whether `place` copies all that lies elsewhere than in memory that this heap allocated. The JavaScript heap copies only
+   * what is not aligned.
+   */
   readonly copies: boolean;
   /** Returns the same bytes on this heap. */
   place(bytes: Uint8Array): Uint8Array;
@@ -73,9 +76,17 @@ export const plainHeap: Heap = {
   withScratch: (use) => use(plainHeap),
 };
 
-/** Codes of `width` bytes (1, 2 or 4), all 0. */
-export function allocateCodes(heap: Heap, width: number, rows: number): Codes {
-  return width === 1 ? heap.uint8(rows) : width === 2 ? heap.uint16(rows) : heap.uint32(rows);
+/** Codes of `width` bytes (1, 2 or 4), of any value: the caller writes each before it reads it. */
+export function unfilledCodes(heap: Heap, width: number, rows: number): Codes {
+  if (width === 1) return heap.unfilled(rows);
+  const { buffer, byteOffset } = heap.unfilled(rows * (width === 2 ? 2 : 4));
+  return width === 2 ? new Uint16Array(buffer, byteOffset, rows) : new Uint32Array(buffer, byteOffset, rows);
+}
+
+/** Numbers of any value: the caller writes each before it reads it. */
+export function unfilledNumbers(heap: Heap, rows: number): Float64Array {
+  const { buffer, byteOffset } = heap.unfilled(rows * 8);
+  return new Float64Array(buffer, byteOffset, rows);
 }
 
 const plainColumnMemory: ColumnMemory = { ...plainHeap, byteLength: 0 };

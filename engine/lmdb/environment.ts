@@ -29,12 +29,14 @@ import { auditPageTree, checkFreeTree, readEntries } from "./page-audit.ts";
 export interface LmdbEnvironment {
   /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
   get(key: Uint8Array): Uint8Array | undefined;
-  /** As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. */
-  view(key: Uint8Array): Uint8Array | undefined;
+  /**
+   * As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. Where `isIntact` finds
+   * in what was read what the caller wrote, nobody looks whether there was a commit meanwhile, which takes four reads more.
+   */
+  view(key: Uint8Array, isIntact: (read: Uint8Array) => boolean): Uint8Array | undefined;
   /**
    * Parts of a value, their places counted from its beginning; valid until the next call of `view` or `viewParts` on this
-   * thread. Where `isIntact` finds in what was read what the caller wrote, nobody looks whether there was a commit
-   * meanwhile, which takes two reads more. Throws Failure "damage", also where a part passes the value's end.
+   * thread. For `isIntact` see `view`. Throws Failure "damage", also where a part passes the value's end.
    */
   viewParts(
     key: Uint8Array,
@@ -121,8 +123,10 @@ class ReadEnvironment implements LmdbEnvironment {
     return this.#read(key, (value) => this.file.read(value));
   }
 
-  view(key: Uint8Array): Uint8Array | undefined {
-    return this.#read(key, (value) => this.file.view(value));
+  view(key: Uint8Array, isIntact: (read: Uint8Array) => boolean): Uint8Array | undefined {
+    const view = (value: ValueLocation) => this.file.view(value);
+    const read = this.#readLastSnapshot(key, view);
+    return read !== undefined && isIntact(read) ? read : this.#read(key, view);
   }
 
   viewParts(
@@ -130,21 +134,21 @@ class ReadEnvironment implements LmdbEnvironment {
     parts: readonly ValueLocation[],
     isIntact: (read: readonly Uint8Array[]) => boolean,
   ): Uint8Array[] | undefined {
-    const read = this.#viewPartsOfLastSnapshot(key, parts);
-    if (read !== undefined && isIntact(read)) return read;
-    return this.#read(key, (value) => this.file.viewParts(value, parts));
+    const view = (value: ValueLocation) => this.file.viewParts(value, parts);
+    const read = this.#readLastSnapshot(key, view);
+    return read !== undefined && isIntact(read) ? read : this.#read(key, view);
   }
 
   /**
-   * Reads the parts in the snapshot that was read last, without looking for a newer one. Undefined where that snapshot lacks the
+   * Reads a value in the snapshot that was read last, without looking for a newer one. Undefined where that snapshot lacks the
    * value, or its pages were overwritten.
    */
-  #viewPartsOfLastSnapshot(key: Uint8Array, parts: readonly ValueLocation[]): Uint8Array[] | undefined {
+  #readLastSnapshot<T>(key: Uint8Array, read: (value: ValueLocation) => T): T | undefined {
     const meta = this.file.lastMeta;
     if (meta === undefined) return undefined;
     try {
       const value = this.file.find(meta, key);
-      return value && this.file.viewParts(value, parts);
+      return value && read(value);
     } catch (error) {
       if (error instanceof Failure) return undefined;
       throw error;

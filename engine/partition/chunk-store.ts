@@ -14,6 +14,8 @@ import {
   completeFrame,
   FrameKind,
   frameBytes,
+  frameHeaderBytes,
+  isIntactFrame,
   type PackedFrame,
   readFrame,
   readFrameChecksum,
@@ -21,7 +23,7 @@ import {
 } from "../files/frame.ts";
 import { openBlocks } from "../files/value-blocks.ts";
 import { openPages, type ReadStoredParts } from "../files/value-pages.ts";
-import { compressionOfLevel } from "../files/zstd.ts";
+import { compressionOfLevel, type TakeMemory } from "../files/zstd.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
@@ -99,14 +101,20 @@ export function openChunk(
     kind: FrameKind,
     checksum: number | undefined,
     what: string,
-    { isKept = false } = {},
+    { isKept = false, takeMemory }: { isKept?: boolean; takeMemory?: TakeMemory | undefined } = {},
   ): Uint8Array => {
-    const stored = environment.view(key);
+    const isRecorded = (value: Uint8Array) =>
+      value.byteLength >= frameHeaderBytes && readFrameChecksum(value) === checksum;
+    let isIntact = false;
+    const stored = environment.view(key, (value) => {
+      isIntact = isRecorded(value) && isIntactFrame(value);
+      return isIntact;
+    });
     if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
-    if (stored.byteLength < 24 || readFrameChecksum(stored) !== checksum) {
+    if (!isRecorded(stored))
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
-    }
-    const payload = readFrame(stored, key, kind, `${where}: ${what}`);
+    const options = isIntact ? { takeMemory, isIntact } : { takeMemory };
+    const payload = readFrame(stored, key, kind, `${where}: ${what}`, options);
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
   const json = read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header", {
@@ -131,9 +139,10 @@ export function openChunk(
   return {
     ...opened,
     arrivalBase: header.arrivalBase ?? 0,
-    payload: (i) => {
+    payload: (i, takeMemory) => {
       const key = chunkKey(entry.id, i, ColumnPart.payload);
-      return read(key, FrameKind.column, header.columns.get(i)!.checksum, nameColumn(i), { isKept: true });
+      const options = { isKept: true, takeMemory };
+      return read(key, FrameKind.column, header.columns.get(i)!.checksum, nameColumn(i), options);
     },
     filter: (i) => {
       const column = header.columns.get(i)!;

@@ -94,7 +94,7 @@ export class ChunkReaders {
     if (ref.kind === "part") return openPart(ref.bytes, ref.arrivalBase);
     // Columns are read later, when the environment may have been closed to make room: it is looked up for each read.
     const environment: Pick<LmdbEnvironment, "view" | "viewParts"> = {
-      view: (key) => this.environment(ref.dir).view(key),
+      view: (key, isIntact) => this.environment(ref.dir).view(key, isIntact),
       viewParts: (key, parts, isIntact) => this.environment(ref.dir).viewParts(key, parts, isIntact),
     };
     return openChunk(environment, ref.entry, ref.dir);

@@ -90,6 +90,7 @@ class CacheEntry implements ColumnMemory {
   }
 
   place(bytes: Uint8Array): Uint8Array {
+    if (this.#blocks.some((block) => block.holds(bytes))) return bytes;
     const placed = this.#allocate(bytes.byteLength).uint8(bytes.byteLength);
     placed.set(bytes);
     return placed;

@@ -3,7 +3,7 @@
 import { Failure } from "../failure.ts";
 import { type Payload, uint32Of } from "../files/column-payload.ts";
 import { SlotKind, sharedText, textPerRow } from "../kernels/decoding.ts";
-import { allocateCodes, type Heap } from "../kernels/heap.ts";
+import { type Heap, unfilledCodes } from "../kernels/heap.ts";
 import type { Needle } from "../kernels/needle.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
@@ -314,7 +314,7 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   )
     throw new Failure("damage", "message: buffers do not fit");
   const templates = { offsets: uint32Of(heap.place(offsets!)), bytes: heap.place(bytes!) };
-  const codes = allocateCodes(heap, width, rows);
+  const codes = unfilledCodes(heap, width, rows);
   heap.kernels.joinCodes(streams!, codes);
   const slots = findSlots(templates, classes.length, heap);
   const placedClasses = heap.place(classes);
