@@ -79,6 +79,8 @@ function listLogSeries({ message, attributes }: FoundLog): string[] {
     "count(logs) by (log_level)",
     `count(logs{service.name="none"}) by (log_level)`,
     `topk(10, count(logs) by (${attribute}))`,
+    // An attribute of many values, as most rows of most systems have it.
+    "topk(10, count(logs) by (trace_id))",
     "sum(count_over_time(logs[5m])) by (service.name)",
     'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)',
     `count(logs | sequence (|= ${word} then |= ${word}) by (service.name) within 5s)`,

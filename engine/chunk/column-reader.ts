@@ -57,16 +57,17 @@ export class ColumnReader {
   }
 
   /** Decodes a column by its index in the header. */
-  decode<T>(index: number, held: Heap, decode: (payload: Uint8Array) => T): T {
-    return useOnce(this.read(index, this.#memoryFor(index, held)), held, decode);
+  decode<T>(index: number, heap: Heap, decode: (payload: Uint8Array) => T): T {
+    const encoding = this.chunk.source.header.columns.get(index)?.encoding;
+    if (storedAsUsed.includes(encoding)) return this.openStored(index, heap, decode);
+    const takeMemory = heap.copies && decodedAlone.includes(encoding) ? takeShortPayload : undefined;
+    return useOnce(this.read(index, takeMemory), heap, decode);
   }
 
-  /** Where the payload of a column is decompressed to be decoded onto `heap`. */
-  #memoryFor(index: number, heap: Heap): TakeMemory | undefined {
-    if (!heap.copies) return undefined;
-    const encoding = this.chunk.source.header.columns.get(index)?.encoding;
-    if (storedAsUsed.includes(encoding)) return (byteLength) => heap.unfilled(byteLength);
-    return decodedAlone.includes(encoding) ? takeShortPayload : undefined;
+  /** As `decode`, of a column whose buffers are used as they are stored: they are decompressed onto the heap. */
+  openStored<T>(index: number, heap: Heap, open: (payload: Uint8Array) => T): T {
+    const takeMemory = (byteLength: number) => (heap.copies ? heap.unfilled(byteLength) : undefined);
+    return useOnce(this.read(index, takeMemory), heap, open);
   }
 
   /** The stored bytes of a column by its index in the header, in memory of their own if `takeMemory` gives none. */

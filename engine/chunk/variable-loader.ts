@@ -104,7 +104,7 @@ export class VariableLoader implements MessageLoader {
     if (!this.#copies || groups.has(group)) return undefined;
     const index = this.#find(group);
     const stored = this.#reader.getOrMake(storedGroups, group, (held) =>
-      this.#reader.decode(index, held, (payload) => openStoredGroup(payload, messages, group, held)),
+      this.#reader.openStored(index, held, (payload) => openStoredGroup(payload, messages, group, held)),
     );
     if (this.#countEarlierSearches(group) >= storedSearchesMax && heap.hasFree(stored.decodedBytes))
       return undefined;
@@ -122,7 +122,7 @@ export class VariableLoader implements MessageLoader {
     const isOpen = this.#inPart.has(group);
     if (!isOpen && !this.#mayReadInPart(group, chunk.searchedInPart)) return undefined;
     const stored = getOrMake(this.#inPart, group, () =>
-      this.#reader.decode(this.#find(group), heap.scratch, (payload) =>
+      this.#reader.openStored(this.#find(group), heap.scratch, (payload) =>
         openStoredGroup(payload, messages, group, heap.scratch),
       ),
     );

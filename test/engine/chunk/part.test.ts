@@ -86,6 +86,12 @@ function expectSame(source: ChunkSource, { header, payloads, filters }: EncodedC
   for (const [i, payload] of payloads.entries()) {
     expect(toText(source.payload(i))).toBe(toText(payload));
     expect(toText(source.filter(i))).toBe(toText(filters[i]));
+    const given = new Uint8Array(payload.byteLength + 8).fill(0xaa);
+    const read = source.payload(i, (byteLength) => given.subarray(0, byteLength));
+    expect(toText(read)).toBe(toText(payload));
+    // Whatever lies behind it in the same memory stays as it is.
+    expect([...given.subarray(payload.byteLength)]).toEqual(Array(8).fill(0xaa));
+    expect(toText(source.payload(i, () => undefined))).toBe(toText(payload));
   }
 }
 

@@ -80,6 +80,40 @@ describe("an environment", () => {
     );
   });
 
+  test("shows a reader what the writer last wrote, though it first looks into the commit that it read last", async () => {
+    const path = emptyPath("views");
+    const writer = openEnvironment(path, { readOnly: false });
+    const makeValue = (key: number, commit: number) => Buffer.alloc(3_000 + 500 * key, commit * 16 + key);
+    const isValue = (key: number, commit: number) => (read: Uint8Array) =>
+      makeValue(key, commit).equals(read);
+    const parts = [
+      { offset: 7, length: 90 },
+      { offset: 2_500, length: 500 },
+    ];
+    await writer.write((to) => to.put(k("0"), makeValue(0, 0)));
+    const reader = openEnvironment(path, { readOnly: true });
+    for (let commit = 1; commit < 9; commit++) {
+      const keys = Array.from({ length: commit + 1 }, (_, key) => key);
+      await writer.write((to) => {
+        for (const key of keys) to.put(k(String(key)), makeValue(key, commit));
+      });
+      for (const key of keys) {
+        const wanted = makeValue(key, commit);
+        const [first, second] = parts.map(({ offset, length }) => wanted.subarray(offset, offset + length));
+        expect(wanted.equals(reader.view(k(String(key)), isValue(key, commit))!)).toBe(true);
+        const read = reader.viewParts(k(String(key)), parts, ([a]) => first!.equals(a!));
+        expect(read!.map((part, i) => [first, second][i]!.equals(part))).toEqual([true, true]);
+        // Whoever knows no value as its own gets the newest one.
+        expect(wanted.equals(reader.view(k(String(key)), () => false)!)).toBe(true);
+      }
+      expect(reader.view(k("none"), () => true)).toBeUndefined();
+    }
+    await writer.write((to) => to.remove(k("3")));
+    expect(reader.view(k("3"), () => false)).toBeUndefined();
+    await reader.close();
+    await writer.close();
+  });
+
   test("is smaller after compaction and holds the same values", async () => {
     const path = emptyPath("wide");
     const environment = openEnvironment(path, { readOnly: false });
