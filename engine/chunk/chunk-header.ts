@@ -5,7 +5,7 @@
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import type { ValueBlocks } from "../files/value-blocks.ts";
 import type { ValuePages } from "../files/value-pages.ts";
-import type { TakeMemory } from "../files/zstd.ts";
+import type { PayloadAllocator } from "../files/zstd.ts";
 import { textAt, textCount } from "../vector/text.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 
@@ -113,9 +113,9 @@ export interface ChunkSource {
   readonly arrivalBase: number;
   /**
    * Decompressed payload of a column, by its index in the header. One that is not in memory already is decompressed to
-   * where `takeMemory` says. Throws Failure "damage".
+   * where `allocate` says. Throws Failure "damage".
    */
-  payload(column: number, takeMemory?: TakeMemory): Uint8Array;
+  payload(column: number, allocate?: PayloadAllocator): Uint8Array;
   /**
    * Decompressed filter of a column, valid until the next call of either method; undefined where it has none. Throws
    * Failure "damage".

@@ -1,6 +1,6 @@
 /** Reads of a chunk's columns under one lease of memory: what is decoded is cached with the chunk. */
 import type { EncodingName } from "../column/encoding.ts";
-import { freePayload, type TakeMemory } from "../files/zstd.ts";
+import { freePayload, type PayloadAllocator } from "../files/zstd.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { CachedValues, ChunkColumns } from "./chunk-columns.ts";
 
@@ -60,19 +60,19 @@ export class ColumnReader {
   decode<T>(index: number, heap: Heap, decode: (payload: Uint8Array) => T): T {
     const encoding = this.chunk.source.header.columns.get(index)?.encoding;
     if (storedAsUsed.includes(encoding)) return this.openStored(index, heap, decode);
-    const takeMemory = heap.copies && decodedAlone.includes(encoding) ? takeShortPayload : undefined;
-    return useOnce(this.read(index, takeMemory), heap, decode);
+    const allocate = heap.copies && decodedAlone.includes(encoding) ? takeShortPayload : undefined;
+    return useOnce(this.read(index, allocate), heap, decode);
   }
 
   /** As `decode`, of a column whose buffers are used as they are stored: they are decompressed onto the heap. */
   openStored<T>(index: number, heap: Heap, open: (payload: Uint8Array) => T): T {
-    const takeMemory = (byteLength: number) => (heap.copies ? heap.unfilled(byteLength) : undefined);
-    return useOnce(this.read(index, takeMemory), heap, open);
+    const allocate = (byteLength: number) => (heap.copies ? heap.unfilled(byteLength) : undefined);
+    return useOnce(this.read(index, allocate), heap, open);
   }
 
-  /** The stored bytes of a column by its index in the header, in memory of their own if `takeMemory` gives none. */
-  read(index: number, takeMemory?: TakeMemory): Uint8Array {
-    const payload = this.chunk.source.payload(index, takeMemory);
+  /** The stored bytes of a column by its index in the header, in memory of their own if `allocate` gives none. */
+  read(index: number, allocate?: PayloadAllocator): Uint8Array {
+    const payload = this.chunk.source.payload(index, allocate);
     this.readBytes += payload.byteLength;
     return payload;
   }

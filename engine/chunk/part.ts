@@ -7,7 +7,7 @@
 import { Failure } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { completeFrame, FrameKind, isIntactFrame, readFrame, reopenFrame } from "../files/frame.ts";
-import type { TakeMemory } from "../files/zstd.ts";
+import type { PayloadAllocator } from "../files/zstd.ts";
 import type { ChunkExtent } from "./chunk-entry.ts";
 import {
   type ChunkHeader,
@@ -93,12 +93,12 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   const opened = openHeader(readPartJson(bytes));
   const { payload, filter } = locateColumns(bytes, opened.header.columns.all());
   if (!isPackedPart(bytes)) return { ...opened, arrivalBase, payload, filter };
-  const unpack = (frame: Uint8Array, takeMemory?: TakeMemory) =>
-    readFrame(frame, noKey, FrameKind.column, "batch: a column", { takeMemory });
+  const unpack = (frame: Uint8Array, allocate?: PayloadAllocator) =>
+    readFrame(frame, noKey, FrameKind.column, "batch: a column", { allocate });
   return {
     ...opened,
     arrivalBase,
-    payload: (i, takeMemory) => unpack(payload(i), takeMemory),
+    payload: (i, allocate) => unpack(payload(i), allocate),
     filter: (i) => {
       const frame = filter(i);
       return frame === undefined ? undefined : unpack(frame);

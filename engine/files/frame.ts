@@ -18,7 +18,7 @@ import { crc32 } from "node:zlib";
 import { Failure } from "../failure.ts";
 import { align8 } from "./column-payload.ts";
 import { packBlocks, unpackBlocks } from "./value-blocks.ts";
-import { type Compression, compress, decompress, type TakeMemory } from "./zstd.ts";
+import { type Compression, compress, decompress, type PayloadAllocator } from "./zstd.ts";
 
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;
@@ -144,7 +144,7 @@ export function isIntactFrame(bytes: Uint8Array): boolean {
 /** How a frame is read. */
 export interface FrameReading {
   /** Where the payload is decompressed to; see `decompress`. */
-  takeMemory?: TakeMemory | undefined;
+  allocate?: PayloadAllocator | undefined;
   /** True where the caller has just found, by `isIntactFrame`, that the bytes are one intact frame. */
   isIntact?: boolean;
 }
@@ -158,9 +158,9 @@ export function readFrame(
   key: Uint8Array,
   kind: FrameKind,
   where: string,
-  { takeMemory, isIntact = isIntactFrame(bytes) }: FrameReading = {},
+  { allocate, isIntact = isIntactFrame(bytes) }: FrameReading = {},
 ): Uint8Array {
-  const frame = isIntact ? openFrame(bytes, takeMemory) : undefined;
+  const frame = isIntact ? openFrame(bytes, allocate) : undefined;
   if (frame === undefined) throw new Failure("damage", `${where}: the checksum does not match the bytes`);
   if (frame.kind !== kind || Buffer.compare(frame.key, key) !== 0) {
     throw new Failure("damage", `${where}: another value stands under its key`);
@@ -179,14 +179,14 @@ export function decodeFrame(bytes: Uint8Array): Frame | undefined {
   return isIntactFrame(bytes) ? openFrame(bytes, undefined) : undefined;
 }
 
-function openFrame(bytes: Uint8Array, takeMemory: TakeMemory | undefined): Frame {
+function openFrame(bytes: Uint8Array, allocate: PayloadAllocator | undefined): Frame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, frameHeaderBytes);
   const keyBytes = view.getUint16(8, true);
   const stored = bytes.subarray(frameHeaderBytes + align8(keyBytes));
   return {
     kind: view.getUint8(10) as FrameKind,
     key: bytes.subarray(frameHeaderBytes, frameHeaderBytes + keyBytes),
-    payload: unpack(stored, view.getUint8(11), payloadBytesOf(bytes), takeMemory),
+    payload: unpack(stored, view.getUint8(11), payloadBytesOf(bytes), allocate),
   };
 }
 
@@ -194,8 +194,8 @@ function unpack(
   stored: Uint8Array,
   codec: number,
   payloadBytes: number,
-  takeMemory: TakeMemory | undefined,
+  allocate: PayloadAllocator | undefined,
 ): Uint8Array {
-  if (codec === Codec.zstd) return decompress(stored, payloadBytes, takeMemory);
+  if (codec === Codec.zstd) return decompress(stored, payloadBytes, allocate);
   return codec === Codec.blocks ? unpackBlocks(stored, payloadBytes, "frame") : stored;
 }

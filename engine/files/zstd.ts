@@ -51,14 +51,18 @@ function zstdBytesMax(bytes: number): number {
 const outputBytesAtOnce = 80 * 1024 * 1024;
 
 /** Gives memory for a payload of so many bytes; undefined where the payload is to have memory of its own. */
-export type TakeMemory = (byteLength: number) => Uint8Array | undefined;
+export type PayloadAllocator = (byteLength: number) => Uint8Array | undefined;
 
 /**
- * Returns what was compressed, or less where `stored` ends too early: in the memory that `takeMemory` gives, or in memory of
+ * Returns what was compressed, or less where `stored` ends too early: in the memory that `allocate` gives, or in memory of
  * its own. Throws a RangeError where it becomes longer, or an error of zstd where it is no frame.
  */
-export function decompress(stored: Uint8Array, payloadBytes: number, takeMemory?: TakeMemory): Uint8Array {
-  const target = takeMemory?.(payloadBytes);
+export function decompress(
+  stored: Uint8Array,
+  payloadBytes: number,
+  allocate?: PayloadAllocator,
+): Uint8Array {
+  const target = allocate?.(payloadBytes);
   if (target !== undefined && decompressInto(target, stored)) return target;
   const payload = decompressAlone(stored, payloadBytes);
   if (payload.byteLength >= freedBytesMin) decompressed.add(payload.buffer);

@@ -23,7 +23,7 @@ import {
 } from "../files/frame.ts";
 import { openBlocks } from "../files/value-blocks.ts";
 import { openPages, type ReadStoredParts } from "../files/value-pages.ts";
-import { compressionOfLevel, type TakeMemory } from "../files/zstd.ts";
+import { compressionOfLevel, type PayloadAllocator } from "../files/zstd.ts";
 import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
@@ -101,7 +101,7 @@ export function openChunk(
     kind: FrameKind,
     checksum: number | undefined,
     what: string,
-    { isKept = false, takeMemory }: { isKept?: boolean; takeMemory?: TakeMemory | undefined } = {},
+    { isKept = false, allocate }: { isKept?: boolean; allocate?: PayloadAllocator | undefined } = {},
   ): Uint8Array => {
     const isRecorded = (value: Uint8Array) =>
       value.byteLength >= frameHeaderBytes && readFrameChecksum(value) === checksum;
@@ -113,7 +113,7 @@ export function openChunk(
     if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
     if (!isRecorded(stored))
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
-    const options = isIntact ? { takeMemory, isIntact } : { takeMemory };
+    const options = isIntact ? { allocate, isIntact } : { allocate };
     const payload = readFrame(stored, key, kind, `${where}: ${what}`, options);
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
@@ -139,9 +139,9 @@ export function openChunk(
   return {
     ...opened,
     arrivalBase: header.arrivalBase ?? 0,
-    payload: (i, takeMemory) => {
+    payload: (i, allocate) => {
       const key = chunkKey(entry.id, i, ColumnPart.payload);
-      const options = { isKept: true, takeMemory };
+      const options = { isKept: true, allocate };
       return read(key, FrameKind.column, header.columns.get(i)!.checksum, nameColumn(i), options);
     },
     filter: (i) => {
