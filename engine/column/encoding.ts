@@ -104,7 +104,7 @@ export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, he
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
     throw new Failure("damage", "values: not as many as the samples");
   }
-  if (payload.encoding === Encoding.float) return float64Of(heap.place(bufferAt(payload, 0)));
+  if (payload.encoding === Encoding.float) return float64Of(heap.retain(bufferAt(payload, 0)));
   if (payload.encoding !== Encoding.samples) throw new Failure("damage", "column: no values of samples");
   return decodeValues(payload, offsets, heap);
 }
@@ -195,7 +195,7 @@ function streamsAt(payload: Payload, buffer: number): Uint8Array {
 export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;
-  const valid: Bitmap | null = payload.hasValidity ? heap.place(bufferAt(payload, 0)) : null;
+  const valid: Bitmap | null = payload.hasValidity ? heap.retain(bufferAt(payload, 0)) : null;
   const first = payload.hasValidity ? 1 : 0;
   switch (payload.encoding) {
     case Encoding.constant: {
@@ -207,12 +207,12 @@ export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column
     case Encoding.integer:
       return { kind: "number", rows, values: decodeInteger(payload, first, heap), valid };
     case Encoding.float:
-      return { kind: "number", rows, values: float64Of(heap.place(bufferAt(payload, first))), valid };
+      return { kind: "number", rows, values: float64Of(heap.retain(bufferAt(payload, first))), valid };
     case Encoding.hex:
-      return { kind: "hex", rows, width: payload.width, bytes: heap.place(bufferAt(payload, first)), valid };
+      return { kind: "hex", rows, width: payload.width, bytes: heap.retain(bufferAt(payload, first)), valid };
     case Encoding.text: {
-      const offsets = uint32Of(heap.place(bufferAt(payload, first)));
-      const bytes = heap.place(bufferAt(payload, first + 1));
+      const offsets = uint32Of(heap.retain(bufferAt(payload, first)));
+      const bytes = heap.retain(bufferAt(payload, first + 1));
       return { kind: "text", rows, text: { offsets, bytes }, valid };
     }
     default:
@@ -278,7 +278,7 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 }
 
 function decodeDictionary(payload: Payload, heap: Heap): Column {
-  const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
+  const [offsets, texts] = [0, 1].map((i) => heap.retain(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
   const codes = unfilledCodes(heap, payload.width, payload.rows);
   heap.kernels.joinCodes(streamsAt(payload, 2), codes);

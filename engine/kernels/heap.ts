@@ -13,13 +13,12 @@ export interface Heap {
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
-  /**
-   * Whether `place` copies all that lies elsewhere than in memory that this heap allocated. The JavaScript heap copies only
-   * what is not aligned.
-   */
+  /** Whether `place` always copies. The JavaScript heap copies only what is not aligned. */
   readonly copies: boolean;
   /** Returns the same bytes on this heap. */
   place(bytes: Uint8Array): Uint8Array;
+  /** As `place`, of bytes that nobody will change: those that lie in memory which this heap allocated are not copied. */
+  retain(bytes: Uint8Array): Uint8Array;
   /**
    * Memory for bytes that are read once. All columns of the heap share it, so that the next call overwrites what is in it. It
    * is [from, from + byteLength) of the view that is returned; the bytes before must not be used. Undefined where the heap
@@ -62,6 +61,10 @@ export interface ColumnHeap {
   end(): void;
 }
 
+function placeAligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+}
+
 /** The JavaScript heap, for work that decodes each column once and does not keep it. */
 export const plainHeap: Heap = {
   uint8: (length) => new Uint8Array(length),
@@ -71,7 +74,8 @@ export const plainHeap: Heap = {
   float64: (length) => new Float64Array(length),
   kernels: plainKernels,
   copies: false,
-  place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
+  place: placeAligned,
+  retain: placeAligned,
   window: () => undefined,
   withScratch: (use) => use(plainHeap),
 };

@@ -90,10 +90,13 @@ class CacheEntry implements ColumnMemory {
   }
 
   place(bytes: Uint8Array): Uint8Array {
-    if (this.#blocks.some((block) => block.holds(bytes))) return bytes;
     const placed = this.#allocate(bytes.byteLength).uint8(bytes.byteLength);
     placed.set(bytes);
     return placed;
+  }
+
+  retain(bytes: Uint8Array): Uint8Array {
+    return this.#blocks.some((block) => block.holds(bytes)) ? bytes : this.place(bytes);
   }
 
   /** Removes the blocks from the entry and returns them; the caller frees them. */

@@ -77,10 +77,10 @@ export class StoredGroup {
     );
     this.decodedBytes = 4 * texts + textBytes + codes + 8 * slots.kinds.length + streamBytes;
     this.#streams = {
-      data: heap.place(data),
-      lengths: heap.place(lengths),
-      longLengths: uint32Of(heap.place(longLengths)),
-      text: heap.place(text),
+      data: heap.retain(data),
+      lengths: heap.retain(lengths),
+      longLengths: uint32Of(heap.retain(longLengths)),
+      text: heap.retain(text),
     };
     const rowCounts = heap.uint32(slots.rowCounts.length);
     rowCounts.set(slots.rowCounts);

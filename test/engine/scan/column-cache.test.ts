@@ -158,7 +158,7 @@ test("columns that are read between others which pass stay, and what is read ane
   expect(columns.read(others)).toBe(0);
 });
 
-test("places a copy of bytes that lie elsewhere, and uses those in the column's own memory", () => {
+test("places a copy of any bytes, and retains those in the column's own memory without one", () => {
   const memory = new ColumnCache({ bytesMax, keepsRecent: false });
   const lease = memory.lease();
   const [column, other] = [lease.allocateColumn(() => undefined), lease.allocateColumn(() => undefined)];
@@ -169,14 +169,19 @@ test("places a copy of bytes that lie elsewhere, and uses those in the column's 
     byteOffset: own.byteOffset + 8,
   });
   expect(column.byteLength).toBe(byteLength);
-  for (const foreign of [other.uint8(64), lease.scratch.uint8(64), new Uint8Array(64)]) {
-    foreign.fill(2);
-    const placed = column.place(foreign);
-    foreign.fill(3);
-    expect([...placed]).toEqual(Array(64).fill(2));
-  }
+  const foreign = [other.uint8(64), lease.scratch.uint8(64), new Uint8Array(64)];
+  for (const [place, all] of [
+    [column.place.bind(column), [own, ...foreign]],
+    [column.retain.bind(column), foreign],
+  ] as const)
+    for (const bytes of all) {
+      bytes.fill(2);
+      const placed = place(bytes);
+      bytes.fill(3);
+      expect([...placed]).toEqual(Array(64).fill(2));
+    }
   // A range that begins in the column's memory and ends behind it is not the column's.
   const beyond = new Uint8Array(own.buffer, own.byteOffset + 32, 4_096);
-  expect(column.place(beyond).byteOffset).not.toBe(beyond.byteOffset);
+  expect(column.retain(beyond).byteOffset).not.toBe(beyond.byteOffset);
   lease.end();
 });
