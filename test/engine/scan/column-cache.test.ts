@@ -164,10 +164,9 @@ test("places a copy of any bytes, and retains those in the column's own memory w
   const [column, other] = [lease.allocateColumn(() => undefined), lease.allocateColumn(() => undefined)];
   const own = column.unfilled(64).fill(1);
   const { byteLength } = column;
-  expect(column.place(own.subarray(8, 24))).toMatchObject({
-    buffer: own.buffer,
-    byteOffset: own.byteOffset + 8,
-  });
+  const retained = column.retain(own.subarray(8, 24));
+  expect(retained.buffer).toBe(own.buffer);
+  expect(retained.byteOffset).toBe(own.byteOffset + 8);
   expect(column.byteLength).toBe(byteLength);
   const foreign = [other.uint8(64), lease.scratch.uint8(64), new Uint8Array(64)];
   for (const [place, all] of [
