@@ -29,20 +29,27 @@ export type WarmUpStore = SearchStore &
 const deadlineMs = 5_000;
 const bucketSeconds = 60;
 
-/** Resolves when all questions were asked, or `abort` ends them, or one of them failed. */
+/** Resolves when all questions were asked, or `abort` ends them. One that fails ends those about the same range. */
 export async function warmUp(store: WarmUpStore, abort?: AbortSignal): Promise<void> {
   const limits: QueryLimits = { isWarmUp: true, deadlineMs, ...(abort === undefined ? {} : { abort }) };
   const warmUp = store.beginWarmUp();
   try {
     for (const [signal, ask] of rounds) {
       for (const range of warmUp.ranges(signal)) {
-        await ask(store, range, limits).finally(() => warmUp.endRound());
+        if (abort?.aborted) return;
+        await ask(store, range, limits)
+          .catch(ignoreFailure)
+          .finally(() => warmUp.endRound());
       }
     }
   } catch (error) {
-    // Whoever asks the same gets this failure as an answer.
-    if (!(error instanceof Failure)) throw error;
+    ignoreFailure(error);
   }
+}
+
+/** Whoever asks the same gets the failure as an answer. */
+function ignoreFailure(error: unknown): void {
+  if (!(error instanceof Failure)) throw error;
 }
 
 type Ask = (store: WarmUpStore, range: WarmUpRange, limits: QueryLimits) => Promise<void>;
@@ -64,6 +71,9 @@ async function askAboutLogs(store: WarmUpStore, range: WarmUpRange, limits: Quer
   await queryPatterns(store, { query: "", ...range, limit: 50 }, limits);
   await queryHistogram(store, { signal: "logs", query: "", ...range, bucketSeconds }, limits);
   await queryFields(store, { signal: "logs", query: "", ...range, prefix: "", limit: 100 }, limits);
+  // Last, because it takes longest, and fails where there are too many traces.
+  const ofManyValues = "topk(10, count(logs) by (trace_id))";
+  await queryTimeseries(store, { query: ofManyValues, ...range, bucketSeconds }, limits);
 }
 
 /** Counts and groups of rows. Texts are those of a row that was found, and some that hardly any row has. */
@@ -79,8 +89,6 @@ function listLogSeries({ message, attributes }: FoundLog): string[] {
     "count(logs) by (log_level)",
     `count(logs{service.name="none"}) by (log_level)`,
     `topk(10, count(logs) by (${attribute}))`,
-    // An attribute of many values, as most rows of most systems have it.
-    "topk(10, count(logs) by (trace_id))",
     "sum(count_over_time(logs[5m])) by (service.name)",
     'count(logs{log_level="error"}) by (service.name) / count(logs) by (service.name)',
     `count(logs | sequence (|= ${word} then |= ${word}) by (service.name) within 5s)`,

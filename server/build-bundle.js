@@ -82,8 +82,9 @@ function removeOldBundles(digest) {
   const ages = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== digest)
     .map(({ name }) => ({ name, ms: statSync(join(folder, name)).mtimeMs }));
+  // A server that ends may be writing there what it compiled.
   for (const { name } of ages.sort((a, b) => b.ms - a.ms).slice(olderBundlesMax))
-    rmSync(join(folder, name), { recursive: true });
+    rmSync(join(folder, name), { recursive: true, maxRetries: 3 });
 }
 
 if (findBundle(root) === undefined) {

@@ -13,7 +13,7 @@ if (isNewEnough) {
   if (bundle === undefined) await import("./main.ts");
   else {
     // By the variable threads keep and find compiled code, too.
-    process.env.NODE_COMPILE_CACHE ??= codeFolderOf(bundle);
+    process.env.NODE_COMPILE_CACHE ||= codeFolderOf(bundle);
     module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
     await import(pathToFileURL(bundle).href);
   }

@@ -78,6 +78,12 @@ export class ZstdContext {
     this.#openStream = openStream;
   }
 
+  /** Whether this version of Node has a handle that can be called. */
+  get canRun(): boolean {
+    this.#stream ??= this.#open();
+    return this.#stream !== undefined;
+  }
+
   static compressor(params: ZstdOptions["params"]): ZstdContext {
     return new ZstdContext(() => createZstdCompress({ params }));
   }
@@ -91,9 +97,8 @@ export class ZstdContext {
    * `input` is damaged, `output` is too short, or this version of Node has no handle that can be called.
    */
   run(input: Uint8Array, output: Uint8Array): number | undefined {
-    this.#stream ??= this.#open();
-    if (this.#stream === undefined) return undefined;
-    const { handle, state } = this.#stream;
+    if (!this.canRun) return undefined;
+    const { handle, state } = this.#stream!;
     this.#hasFailed = false;
     // Compression ends the frame; decompression ignores it.
     const end = zlibConstants.ZSTD_e_end;

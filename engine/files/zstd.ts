@@ -62,7 +62,8 @@ export function decompress(
   payloadBytes: number,
   allocate?: PayloadAllocator,
 ): Uint8Array {
-  const target = allocate?.(payloadBytes);
+  // Memory that turns out to be of no use would stay with the column.
+  const target = decompressor.canRun && isWholeFrame(stored) ? allocate?.(payloadBytes) : undefined;
   if (target !== undefined && decompressInto(target, stored)) return target;
   const payload = decompressAlone(stored, payloadBytes);
   if (payload.byteLength >= freedBytesMin) decompressed.add(payload.buffer);

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openStore, type Store } from "../../engine/index.ts";
+import { Failure, openStore, type Store } from "../../engine/index.ts";
 import { generateRows } from "../../fixtures/logs.ts";
 import { queryTimeseries, searchLogs, warmUp } from "../../query/index.ts";
 
@@ -95,6 +95,24 @@ test("questions are asked about logs, spans and metrics", async () => {
     "search logs",
     "search traces",
   ]);
+});
+
+test("where a question about logs fails, the others are asked about spans and metrics", async () => {
+  const asked: string[] = [];
+  const { aggregate, aggregateSamples } = store!;
+  Object.assign(store!, {
+    aggregate: (...given: Parameters<Store["aggregate"]>) => {
+      if (given[0].signal === "logs") return Promise.reject(new Failure("limit", "too many groups"));
+      asked.push(given[0].signal);
+      return aggregate.apply(store!, given);
+    },
+    aggregateSamples: (...given: Parameters<Store["aggregateSamples"]>) => {
+      asked.push("metrics");
+      return aggregateSamples.apply(store!, given);
+    },
+  });
+  await warmUp(store!);
+  expect([...new Set(asked)]).toEqual(["traces", "metrics"]);
 });
 
 test("it ends where it is aborted, where the store is empty, and where the store is closed meanwhile", async () => {

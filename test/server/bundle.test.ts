@@ -109,6 +109,14 @@ test("what was compiled of a bundle is kept beside it, of threads too; where it 
   expect(await runProgram()).toBe("one bundled thread true");
 });
 
+test("an empty NODE_COMPILE_CACHE is as good as none, and nothing is written where the program was started", async () => {
+  const elsewhere = mkdtempSync(join(root, "elsewhere-"));
+  const started = { cwd: elsewhere, env: { ...env, NODE_COMPILE_CACHE: "" } };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, "server/svc.js")], started);
+  expect(stdout).toBe("one bundled thread true\n");
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
 test.each([
   ["server/text.ts", 'export const text: string = "two";', "two thread false"],
   ["engine/worker/worker.ts", "throw new Error();", undefined],

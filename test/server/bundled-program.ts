@@ -22,7 +22,7 @@ export async function bundledProgram(): Promise<Plugin> {
   const main = findBundle(root);
   if (main === undefined) throw new Error("the program could not be bundled");
   const bundle = join(dirname(main), "..");
-  process.env.NODE_COMPILE_CACHE ??= codeFolderOf(main);
+  process.env.NODE_COMPILE_CACHE ||= codeFolderOf(main);
   return {
     name: "threads run from the bundle",
     enforce: "pre",
