@@ -29,27 +29,21 @@ export type WarmUpStore = SearchStore &
 const deadlineMs = 5_000;
 const bucketSeconds = 60;
 
-/** Resolves when all questions were asked, or `abort` ends them. One that fails ends those about the same range. */
+/** Asks all questions, until `abort`. After a question fails, the remaining ones of its signal and range are skipped. */
 export async function warmUp(store: WarmUpStore, abort?: AbortSignal): Promise<void> {
   const limits: QueryLimits = { isWarmUp: true, deadlineMs, ...(abort === undefined ? {} : { abort }) };
   const warmUp = store.beginWarmUp();
-  try {
-    for (const [signal, ask] of rounds) {
-      for (const range of warmUp.ranges(signal)) {
-        if (abort?.aborted) return;
-        await ask(store, range, limits)
-          .catch(ignoreFailure)
-          .finally(() => warmUp.endRound());
+  for (const [signal, ask] of rounds) {
+    for (const range of warmUp.ranges(signal)) {
+      if (abort?.aborted) return;
+      try {
+        await ask(store, range, limits).finally(() => warmUp.endRound());
+      } catch (error) {
+        // Whoever asks the same gets this failure as an answer.
+        if (!(error instanceof Failure)) throw error;
       }
     }
-  } catch (error) {
-    ignoreFailure(error);
   }
-}
-
-/** Whoever asks the same gets the failure as an answer. */
-function ignoreFailure(error: unknown): void {
-  if (!(error instanceof Failure)) throw error;
 }
 
 type Ask = (store: WarmUpStore, range: WarmUpRange, limits: QueryLimits) => Promise<void>;

@@ -12,7 +12,7 @@ if (isNewEnough) {
   const bundle = findBundle(join(dirname(fileURLToPath(import.meta.url)), ".."));
   if (bundle === undefined) await import("./main.ts");
   else {
-    // By the variable threads keep and find compiled code, too.
+    // Threads, and the process that replaces this one, find the folder by this variable.
     process.env.NODE_COMPILE_CACHE ||= codeFolderOf(bundle);
     module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
     await import(pathToFileURL(bundle).href);

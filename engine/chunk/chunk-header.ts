@@ -112,8 +112,8 @@ export interface ChunkSource {
   /** Added to every value of the arrival column. */
   readonly arrivalBase: number;
   /**
-   * Decompressed payload of a column, by its index in the header. One that is not in memory already is decompressed to
-   * where `allocate` says. Throws Failure "damage".
+   * Decompressed payload of a column, by its index in the header. A payload that has to be decompressed is written to the
+   * memory that `allocate` returns. Throws Failure "damage".
    */
   payload(column: number, allocate?: PayloadAllocator): Uint8Array;
   /**

@@ -4,20 +4,12 @@ import { freePayload, type PayloadAllocator } from "../files/zstd.ts";
 import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
 import type { CachedValues, ChunkColumns } from "./chunk-columns.ts";
 
-/** Encodings whose buffers are used as they are stored. */
+/** Encodings whose stored buffers are the decoded vectors. */
 const storedAsUsed: readonly (EncodingName | undefined)[] = ["constant", "float", "hex", "text"];
-/** Encodings that are decoded without a look at another column. */
-const decodedAlone: readonly (EncodingName | undefined)[] = [
-  "delta",
-  "dictionary",
-  "integer",
-  "samples",
-  "template",
-];
 
 /**
- * Where payloads are decompressed, one after the other, of which nothing is used once they are decoded. New memory for each
- * would have to be mapped and, later, collected.
+ * A buffer that all decodes of a thread share: a payload is decompressed into it, decoded, and overwritten by the next one.
+ * Allocating a buffer for each payload would cost page faults and garbage collection.
  */
 let shortPayload: Uint8Array | undefined;
 /** Longer payloads have memory of their own. */
@@ -56,15 +48,14 @@ export class ColumnReader {
     }
   }
 
-  /** Decodes a column by its index in the header. */
+  /** Decodes a column by its index in the header. `decode` must not read another column, which may overwrite the payload. */
   decode<T>(index: number, heap: Heap, decode: (payload: Uint8Array) => T): T {
     const encoding = this.chunk.source.header.columns.get(index)?.encoding;
     if (storedAsUsed.includes(encoding)) return this.openStored(index, heap, decode);
-    const allocate = heap.copies && decodedAlone.includes(encoding) ? takeShortPayload : undefined;
-    return useOnce(this.read(index, allocate), heap, decode);
+    return useOnce(this.read(index, heap.copies ? takeShortPayload : undefined), heap, decode);
   }
 
-  /** As `decode`, of a column whose buffers are used as they are stored: they are decompressed onto the heap. */
+  /** As `decode`, for stored buffers that stay in use: they are decompressed onto the heap. `open` may read other columns. */
   openStored<T>(index: number, heap: Heap, open: (payload: Uint8Array) => T): T {
     const allocate = (byteLength: number) => (heap.copies ? heap.unfilled(byteLength) : undefined);
     return useOnce(this.read(index, allocate), heap, open);

@@ -31,7 +31,7 @@ import { type Bitmap, hasBit, setBit } from "../vector/bitmap.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { ChunkOutline } from "./chunk-header.ts";
-import type { ColumnReader } from "./column-reader.ts";
+import { type ColumnReader, useOnce } from "./column-reader.ts";
 
 /** The columns of a chunk's attributes, which variables repeat. */
 interface AttributeColumns {
@@ -66,7 +66,7 @@ export class VariableLoader implements MessageLoader {
   group(messages: MessageColumn, group: number): VariableGroup {
     const { groups, storedGroups } = this.#reader.chunk;
     const decoded = this.#reader.getOrMake(groups, group, (held) =>
-      this.#reader.decode(this.#find(group), held, (payload) =>
+      useOnce(this.#reader.read(this.#find(group)), held, (payload) =>
         decodeGroup(payload, messages, group, held, this.#readTexts),
       ),
     );

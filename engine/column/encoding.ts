@@ -9,7 +9,7 @@ import {
   writePayload,
 } from "../files/column-payload.ts";
 import { integerWidthMax, splitByteStreams, splitIntegers } from "../kernels/byte-stream-split.ts";
-import { type Heap, plainHeap, unfilledCodes, unfilledNumbers } from "../kernels/heap.ts";
+import { type Heap, plainHeap, unfilledCodes } from "../kernels/heap.ts";
 import { decodeMessages, type MessageColumn } from "../template/message-column.ts";
 import { encodeMessages } from "../template/message-encoding.ts";
 import { buildPlainTextFilter } from "../template/plain-text-filter.ts";
@@ -178,7 +178,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
   const [first, step, unit] = float64Of(bufferAt(payload, 0));
   if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
-  const values = unfilledNumbers(heap, payload.rows);
+  const values = float64Of(heap.unfilled(payload.rows * 8));
   heap.kernels.joinDeltas(streamsAt(payload, 1), payload.width, { first: first!, step: step!, unit }, values);
   return values;
 }
@@ -354,7 +354,7 @@ function parseNumbers(values: TextVector): Float64Array | undefined {
 
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
-  const values = unfilledNumbers(heap, payload.rows);
+  const values = float64Of(heap.unfilled(payload.rows * 8));
   heap.kernels.joinIntegers(streamsAt(payload, first + 1), payload.width, base, values);
   return values;
 }

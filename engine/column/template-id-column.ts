@@ -40,7 +40,7 @@ function hashTemplates(templates: TextVector, heap: Heap): TextVector {
     const hashes = scratch.uint32(count * 2);
     heap.kernels.hashTexts(templates, hashes);
     for (let at = 0; at < digits.byteLength; at++) {
-      // An id begins with its most significant digit; in `hashes` the low half of a hash stands before the high half.
+      // Ids are written most significant digit first, but `hashes` holds the low 32 bits of each hash before the high 32.
       const half = hashes[(at >> 3) ^ 1]!;
       digits[at] = hexDigits[(half >>> (28 - (at & 7) * 4)) & 15]!;
     }

@@ -145,7 +145,7 @@ export function isIntactFrame(bytes: Uint8Array): boolean {
 export interface FrameReading {
   /** Where the payload is decompressed to; see `decompress`. */
   allocate?: PayloadAllocator | undefined;
-  /** True where the caller has just found, by `isIntactFrame`, that the bytes are one intact frame. */
+  /** True where `isIntactFrame` has returned true for the bytes: the checksum is not computed again. */
   isIntact?: boolean;
 }
 
@@ -158,9 +158,9 @@ export function readFrame(
   key: Uint8Array,
   kind: FrameKind,
   where: string,
-  { allocate, isIntact = isIntactFrame(bytes) }: FrameReading = {},
+  { allocate, isIntact = false }: FrameReading = {},
 ): Uint8Array {
-  const frame = isIntact ? openFrame(bytes, allocate) : undefined;
+  const frame = isIntact || isIntactFrame(bytes) ? openFrame(bytes, allocate) : undefined;
   if (frame === undefined) throw new Failure("damage", `${where}: the checksum does not match the bytes`);
   if (frame.kind !== kind || Buffer.compare(frame.key, key) !== 0) {
     throw new Failure("damage", `${where}: another value stands under its key`);
@@ -176,10 +176,10 @@ export function readTrustedPayload(frame: Uint8Array): Uint8Array {
 
 /** Decodes a frame of any kind and key. Returns undefined where the bytes are not exactly one intact frame. */
 export function decodeFrame(bytes: Uint8Array): Frame | undefined {
-  return isIntactFrame(bytes) ? openFrame(bytes, undefined) : undefined;
+  return isIntactFrame(bytes) ? openFrame(bytes) : undefined;
 }
 
-function openFrame(bytes: Uint8Array, allocate: PayloadAllocator | undefined): Frame {
+function openFrame(bytes: Uint8Array, allocate?: PayloadAllocator): Frame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, frameHeaderBytes);
   const keyBytes = view.getUint16(8, true);
   const stored = bytes.subarray(frameHeaderBytes + align8(keyBytes));

@@ -31,8 +31,8 @@ export async function openRegularFile(
 }
 
 /**
- * Reads a file as a whole. Undefined where nothing has that name; "too long" where it has more bytes than `bytesMax`. Throws as
- * `openRegularFile`.
+ * Returns the content of a file: undefined if there is no file of that name, "too long" if it has more than `bytesMax` bytes.
+ * Throws as `openRegularFile`.
  */
 export async function readRegularFile(
   path: string,

@@ -8,7 +8,7 @@ export interface Heap {
   /** Kernels that can read and write vectors on this heap. */
   readonly kernels: Kernels<ArrayBufferLike>;
   uint8(length: number): Uint8Array;
-  /** Bytes of any value: the caller writes each before it reads it. */
+  /** Memory that is not zeroed: the caller must write every byte before it is read. */
   unfilled(length: number): Uint8Array;
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
@@ -80,17 +80,11 @@ export const plainHeap: Heap = {
   withScratch: (use) => use(plainHeap),
 };
 
-/** Codes of `width` bytes (1, 2 or 4), of any value: the caller writes each before it reads it. */
+/** A vector for codes of `width` bytes (1, 2 or 4). Its memory is not zeroed: the caller must write every code first. */
 export function unfilledCodes(heap: Heap, width: number, rows: number): Codes {
   if (width === 1) return heap.unfilled(rows);
   const { buffer, byteOffset } = heap.unfilled(rows * (width === 2 ? 2 : 4));
   return width === 2 ? new Uint16Array(buffer, byteOffset, rows) : new Uint32Array(buffer, byteOffset, rows);
-}
-
-/** Numbers of any value: the caller writes each before it reads it. */
-export function unfilledNumbers(heap: Heap, rows: number): Float64Array {
-  const { buffer, byteOffset } = heap.unfilled(rows * 8);
-  return new Float64Array(buffer, byteOffset, rows);
 }
 
 const plainColumnMemory: ColumnMemory = { ...plainHeap, byteLength: 0 };

@@ -30,8 +30,9 @@ export interface LmdbEnvironment {
   /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
   get(key: Uint8Array): Uint8Array | undefined;
   /**
-   * As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. Where `isIntact` finds
-   * in what was read what the caller wrote, nobody looks whether there was a commit meanwhile, which takes four reads more.
+   * As `get`, without a new buffer: the value is valid until the next call of `view` on this thread. It is read in the
+   * snapshot that was read last. If `isIntact` returns false for it, it is read again in the newest snapshot. Finding that
+   * one takes four reads of meta pages.
    */
   view(key: Uint8Array, isIntact: (read: Uint8Array) => boolean): Uint8Array | undefined;
   /**
@@ -124,9 +125,7 @@ class ReadEnvironment implements LmdbEnvironment {
   }
 
   view(key: Uint8Array, isIntact: (read: Uint8Array) => boolean): Uint8Array | undefined {
-    const view = (value: ValueLocation) => this.file.view(value);
-    const read = this.#readLastSnapshot(key, view);
-    return read !== undefined && isIntact(read) ? read : this.#read(key, view);
+    return this.#readIntact(key, (value) => this.file.view(value), isIntact);
   }
 
   viewParts(
@@ -134,9 +133,17 @@ class ReadEnvironment implements LmdbEnvironment {
     parts: readonly ValueLocation[],
     isIntact: (read: readonly Uint8Array[]) => boolean,
   ): Uint8Array[] | undefined {
-    const view = (value: ValueLocation) => this.file.viewParts(value, parts);
-    const read = this.#readLastSnapshot(key, view);
-    return read !== undefined && isIntact(read) ? read : this.#read(key, view);
+    return this.#readIntact(key, (value) => this.file.viewParts(value, parts), isIntact);
+  }
+
+  /** Reads a value in the snapshot that was read last where `isIntact` accepts what is read there, else in the newest one. */
+  #readIntact<T>(
+    key: Uint8Array,
+    read: (value: ValueLocation) => T,
+    isIntact: (read: T) => boolean,
+  ): T | undefined {
+    const last = this.#readLastSnapshot(key, read);
+    return last !== undefined && isIntact(last) ? last : this.#read(key, read);
   }
 
   /**

@@ -113,8 +113,7 @@ export function openChunk(
     if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
     if (!isRecorded(stored))
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
-    const options = isIntact ? { allocate, isIntact } : { allocate };
-    const payload = readFrame(stored, key, kind, `${where}: ${what}`, options);
+    const payload = readFrame(stored, key, kind, `${where}: ${what}`, { allocate, isIntact });
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
   };
   const json = read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header", {

@@ -15,7 +15,7 @@ export function checkControl(control: QueryControl): void {
   }
 }
 
-/** Returns whether the query must end, for which `checkControl` throws. */
+/** Returns whether the query was cancelled or is past its deadline: whether `checkControl` would throw. */
 export function isOver(control: QueryControl): boolean {
   return isCancelled(control) || isPastDeadline(control);
 }

@@ -174,8 +174,8 @@ export class KnownTemplates {
   }
 
   /**
-   * Encodes a day's chunks as the frames of its file; undefined where the day has too many templates. Nothing may be added, and
-   * `compact` not be called, until it is done.
+   * Encodes a day's chunks as the frames of its file; undefined where the templates have more than `packedKeyBytesMax` bytes.
+   * Until it resolves, no chunk may be added and `compact` must not be called.
    */
   async pack({ dir, name }: StoredDay, pause: YieldThread): Promise<Uint8Array[] | undefined> {
     const numbers = new Map<number, number>();
@@ -211,7 +211,7 @@ export class KnownTemplates {
     return [packKeys(name, packed), ...frames];
   }
 
-  /** Returns whether the rows of a chunk are known by template and level. */
+  /** Returns whether the chunk's row counts by template and level are in memory. */
   hasGroups(dir: string, chunk: string): boolean {
     return this.#days.get(dir)?.chunks.get(chunk)?.rowGroups !== undefined;
   }

@@ -46,7 +46,7 @@ const roomShare = 3 / 4;
 /** The most that one day takes. Otherwise a day whose messages hardly repeat would take the memory of all others. */
 const dayShare = 1 / 2;
 
-/** The file of the newest day is written again only where it lacks at least one in so many of the known chunks. */
+/** The file of the newest day is rewritten once it lacks 1/8 of the known chunks or more. */
 const storedChunksEach = 8;
 
 /** Sums of several days that are kept: one for each length of time that is asked for in turn. Chosen, not measured. */
@@ -72,7 +72,7 @@ export class TemplateSummaries {
     this.#bytesMax = bytesMax;
   }
 
-  /** Returns whether the rows of a chunk are known by template and level. */
+  /** Returns whether the chunk's row counts by template and level are in memory. */
   hasGroups({ dir, entry }: SealedChunkRef): boolean {
     return this.#known.hasGroups(dir, chunkIdentity(entry));
   }
@@ -148,7 +148,7 @@ export class TemplateSummaries {
     return this.#recalling;
   }
 
-  /** Stops the listing of templates and the reading of files, and waits for their end. The next query may start them again. */
+  /** Stops listing templates and reading template files, and waits until both have ended. The next query may start them again. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
     // Whoever started them reports their failures.
