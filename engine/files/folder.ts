@@ -1,6 +1,6 @@
 /** Durable folders, and files that are replaced atomically. */
 import { existsSync } from "node:fs";
-import { mkdir, open, rename } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /** Makes the folder's list of names durable, such as after a file was created, renamed or removed in it. */
@@ -36,21 +36,35 @@ interface ReplaceOptions {
 
 /**
  * Replaces a file atomically and durably: readers, and a start after a crash, see either the old content or the new
- * one.
+ * one. Where it fails, the unfinished copy is removed, so that it takes no room on a full disk.
  */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array | readonly Uint8Array[],
-  { isSynced = true, mode }: ReplaceOptions = {},
+  options: ReplaceOptions = {},
 ): Promise<void> {
   const temporary = `${path}.new`;
-  const handle = await open(temporary, "w", mode);
+  try {
+    await writeFile(temporary, content, options);
+    await rename(temporary, path);
+  } catch (error) {
+    // The caller has to hear of the failure above, whether the copy can be removed or not.
+    await Promise.allSettled([rm(temporary, { force: true })]);
+    throw error;
+  }
+  if (options.isSynced ?? true) await syncFolder(dirname(path));
+}
+
+async function writeFile(
+  path: string,
+  content: string | Uint8Array | readonly Uint8Array[],
+  { isSynced = true, mode }: ReplaceOptions,
+): Promise<void> {
+  const handle = await open(path, "w", mode);
   try {
     await handle.writeFile(content);
     if (isSynced) await handle.datasync();
   } finally {
     await handle.close();
   }
-  await rename(temporary, path);
-  if (isSynced) await syncFolder(dirname(path));
 }

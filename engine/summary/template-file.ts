@@ -2,7 +2,6 @@
  * The file with the templates of a day's chunks, in the folder of their partition. All that it says is in the chunks, too:
  * where it is missing or damaged, the scan threads list the templates again.
  */
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDiskFull } from "../failure.ts";
 import { replaceFile } from "../files/folder.ts";
@@ -22,11 +21,9 @@ export async function readTemplateFile(dir: string, bytesMax: number): Promise<U
  * writes nothing where the folder was removed. Throws what the system says of other failures.
  */
 export async function writeTemplateFile(dir: string, frames: readonly Uint8Array[]): Promise<void> {
-  const path = pathIn(dir);
   try {
-    await replaceFile(path, frames, { isSynced: false, mode: 0o600 });
+    await replaceFile(pathIn(dir), frames, { isSynced: false, mode: 0o600 });
   } catch (error) {
-    await rm(`${path}.new`, { force: true });
     if (!isDiskFull(error) && (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
