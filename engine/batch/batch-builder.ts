@@ -129,8 +129,7 @@ export class BatchBuilder {
 
   /** Goes on with the lines of another piece, which begin at `start`. Returns `rows`. */
   readMoreJson(rows: JsonRows, piece: Uint8Array, start: number): JsonRows {
-    this.read(piece);
-    rows.continueWith(this.#source, start);
+    this.#source = rows.continueWith(piece, start);
     return rows;
   }
 

@@ -50,10 +50,14 @@ export class JsonRows extends KernelRows {
     kernels.beginRows(this.at(0), this.at(reading.start));
   }
 
-  /** Goes on with the lines of another source, which begin at `start`; they are numbered from 1 again. */
-  continueWith(source: ByteSource, start: number): void {
-    this.#source = source;
+  /**
+   * Goes on with the lines of another piece, which begin at `start`; they are numbered from 1 again. Returns where they lie
+   * until the next piece takes their place.
+   */
+  continueWith(piece: Uint8Array, start: number): ByteSource {
+    this.#source = this.columns.readPiece(piece);
     this.columns.kernels.beginLines(this.at(0), this.at(start));
+    return this.#source;
   }
 
   /** The bytes that ranges refer to. Strings are decoded in place. */

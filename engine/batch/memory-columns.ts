@@ -6,7 +6,7 @@ import type { AttributeVector } from "../column/encoding.ts";
 import { BlockMemory } from "../kernels/block-memory.ts";
 import { daySeconds } from "../model/day.ts";
 import { decodeText, type TextVector } from "../vector/text.ts";
-import type { ByteSource } from "../vector/text-table.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 import type { BatchColumns, DayRows } from "./batch-columns.ts";
 import type { BatchKernels } from "./batch-kernels.ts";
 import { RowRanges } from "./row-ranges.ts";
@@ -42,6 +42,9 @@ export class MemoryColumns implements BatchColumns {
   /** Addresses of the days. */
   readonly #days = new Map<number, number>();
   #newestDay = -1;
+  /** Where pieces of a body lie, one after the other, and the longest for which there is room. */
+  #pieceAt = 0;
+  #pieceBytesMax = 0;
   readonly #keyTexts: string[] = [];
 
   constructor() {
@@ -75,6 +78,19 @@ export class MemoryColumns implements BatchColumns {
     const from = source.bytes.byteOffset;
     this.kernels.setStable(from, from + stableBytes);
     return source;
+  }
+
+  /** Makes a piece of a body readable in the place of the one before. Texts that stay in the batch are copied from it. */
+  readPiece(bytes: Uint8Array): ByteSource {
+    if (bytes.byteLength > this.#pieceBytesMax) {
+      // The next pieces are a few bytes longer or shorter.
+      this.#pieceBytesMax = bytes.byteLength + (bytes.byteLength >> 3);
+      this.#pieceAt = this.memory.reserve(this.#pieceBytesMax);
+    }
+    const placed = this.memory.uint8(this.#pieceAt, bytes.byteLength);
+    placed.set(bytes);
+    this.kernels.setStable(0, 0);
+    return toByteSource(placed);
   }
 
   findKey({ bytes }: ByteSource, from: number, to: number): number {
