@@ -20,7 +20,7 @@ const lastOffset: usize = 20;
 const keyedOffset: usize = 24;
 /** Bytes of all texts together. */
 const bytesOffset: usize = 28;
-/** And a column: */
+/** And a column. The rows that have a value are kept from the first on that has none; 0 until then. */
 const rowsOffset: usize = 32;
 const codesOffset: usize = 36;
 const countOffset: usize = 40;
@@ -62,7 +62,6 @@ export function newColumn(): usize {
   store<u32>(column, firstSlots - 1, maskOffset);
   store<u32>(column, reserveBlock((<usize>(firstSlots >> 1)) << entryShift), entriesOffset);
   store<u32>(column, firstSlots >> 1, entriesMaxOffset);
-  store<u32>(column, reserveBlock(firstRows << 2), rowsOffset);
   store<u32>(column, reserveBlock(firstRows << 2), codesOffset);
   store<u32>(column, firstRows, countMaxOffset);
   return column;
@@ -83,10 +82,22 @@ export function valueCount(column: usize): u32 {
   return load<u32>(column, countOffset);
 }
 
-/** The rows that have a value, ascending, and the code of each one's value. */
+/** The rows that have a value, ascending. */
 export function columnRows(column: usize): usize {
-  return load<u32>(column, rowsOffset);
+  const kept: usize = load<u32>(column, rowsOffset);
+  return kept != 0 ? kept : keepRows(column);
 }
+
+/** Lists the rows of a column in which each row has a value so far. */
+function keepRows(column: usize): usize {
+  const rows = reserveBlock((<usize>load<u32>(column, countMaxOffset)) << 2);
+  const count = load<u32>(column, countOffset);
+  for (let row: u32 = 0; row < count; row++) store<u32>(rows + ((<usize>row) << 2), row);
+  store<u32>(column, rows, rowsOffset);
+  return rows;
+}
+
+/** The code of each value, in the order of the rows that have one. */
 export function columnCodes(column: usize): usize {
   return load<u32>(column, codesOffset);
 }
@@ -210,20 +221,29 @@ function placeAll(table: usize, least: u32): void {
 export function pushValue(column: usize, row: u32, code: u32): void {
   const count = load<u32>(column, countOffset);
   const at = (<usize>count) << 2;
-  if (count > 0 && load<u32>(<usize>load<u32>(column, rowsOffset) + at - 4) == row) {
+  let rows: usize = load<u32>(column, rowsOffset);
+  if (count > 0 && (rows == 0 ? count - 1 : load<u32>(rows + at - 4)) == row) {
     store<u32>(<usize>load<u32>(column, codesOffset) + at - 4, code);
     return;
   }
-  const most = load<u32>(column, countMaxOffset);
-  if (count == most) {
-    const larger = most < 1024 ? most << 2 : most << 1;
-    store<u32>(column, growBlock(load<u32>(column, rowsOffset), at, (<usize>larger) << 2), rowsOffset);
-    store<u32>(column, growBlock(load<u32>(column, codesOffset), at, (<usize>larger) << 2), codesOffset);
-    store<u32>(column, larger, countMaxOffset);
+  if (count == load<u32>(column, countMaxOffset)) {
+    growColumn(column, count);
+    rows = load<u32>(column, rowsOffset);
   }
-  store<u32>(<usize>load<u32>(column, rowsOffset) + at, row);
+  if (rows == 0 && row != count) rows = keepRows(column);
+  if (rows != 0) store<u32>(rows + at, row);
   store<u32>(<usize>load<u32>(column, codesOffset) + at, code);
   store<u32>(column, count + 1, countOffset);
+}
+
+/** Makes room for more values than the `count` that a full column has. */
+function growColumn(column: usize, count: u32): void {
+  const larger = count < 1024 ? count << 2 : count << 1;
+  const used = (<usize>count) << 2;
+  const rows: usize = load<u32>(column, rowsOffset);
+  if (rows != 0) store<u32>(column, growBlock(rows, used, (<usize>larger) << 2), rowsOffset);
+  store<u32>(column, growBlock(load<u32>(column, codesOffset), used, (<usize>larger) << 2), codesOffset);
+  store<u32>(column, larger, countMaxOffset);
 }
 
 /** Writes the texts one behind the other, and where each begins and the last ends. */
@@ -269,14 +289,14 @@ export function gatherSomeTexts(table: usize, codes: usize, count: u32, bytes: u
 export function gatherCodes(column: usize, rows: u32, positions: usize, out: usize): void {
   const count = load<u32>(column, countOffset);
   const codes: usize = load<u32>(column, codesOffset);
-  if (count == rows && positions == 0) {
-    memory.copy(out, codes, (<usize>rows) << 2);
-    return;
-  }
   const ofRows: usize = load<u32>(column, rowsOffset);
   if (count < rows) memory.fill(out, 0xff, (<usize>rows) << 2);
+  if (ofRows == 0 && positions == 0) {
+    memory.copy(out, codes, (<usize>count) << 2);
+    return;
+  }
   for (let at: usize = 0; at < (<usize>count) << 2; at += 4) {
-    const row: usize = load<u32>(ofRows + at);
+    const row: usize = ofRows == 0 ? at >> 2 : load<u32>(ofRows + at);
     const place: usize = positions == 0 ? row : load<u32>(positions + (row << 2));
     store<u32>(out + (place << 2), load<u32>(codes + at));
   }
