@@ -27,7 +27,7 @@ const Staged = {
 /** The policy has more to say of a row that has such a key; see assembly/batch/keys.ts. */
 const keyOfPolicy = 8;
 
-/** Enough for bodies of several megabytes; and for the rows of a full chunk, with the body that they are read from. */
+/** Enough for bodies of several megabytes, with their rows; and for the rows of a full chunk. */
 const keptBytesMax = { small: 64 * 1024 * 1024, chunk: 256 * 1024 * 1024 } as const;
 
 export class MemoryColumns implements BatchColumns {
