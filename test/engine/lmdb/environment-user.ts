@@ -8,8 +8,8 @@ export interface EnvironmentTask {
   path: string;
   role: "read" | "write";
   /**
-   * The reader ends when this is not 0, or after `rounds`. The writer stores the number of acknowledged commits in it
-   * and never ends.
+   * The reader ends when the first number is not 0, or after `rounds`. The writer stores the number of acknowledged
+   * commits there and never ends. A thread that writes halts once the second number is 1, and makes it 2.
    */
   shared: Int32Array;
   rounds: number;
@@ -67,11 +67,20 @@ async function read({ path, shared, rounds }: EnvironmentTask): Promise<void> {
 async function write({ path, shared }: EnvironmentTask): Promise<void> {
   const environment = openEnvironment(path, { readOnly: false });
   parentPort?.postMessage("open");
+  if (parentPort !== null) setInterval(() => haltIfAsked(shared), 0);
   for (;;) {
     const next = shared[0]! + 1;
     await writeNumbered(environment, next);
     shared[0] = next;
   }
+}
+
+/**
+ * Halts for ever where the thread is to be terminated, whatever LMDB is doing. A thread that is terminated while it calls
+ * lmdb-js may end the whole process: Node-API refuses it an exception, and lmdb-js takes that for fatal.
+ */
+function haltIfAsked(shared: Int32Array): void {
+  if (Atomics.compareExchange(shared, 1, 1, 2) === 1) Atomics.wait(shared, 1, 2);
 }
 
 if (parentPort !== null || process.argv[1] === import.meta.filename) {

@@ -292,11 +292,12 @@ describe("several threads and processes", () => {
     await again.close();
   });
 
-  test("may be terminated at any moment: acknowledged commits stay, and the next thread can write", async () => {
+  test("may be terminated while it commits: acknowledged commits stay, and the next thread can write", async () => {
     const path = emptyPath("terminated");
     await openEnvironment(path, { readOnly: false }).close();
-    const acknowledged = new Int32Array(new SharedArrayBuffer(4));
+    const acknowledged = new Int32Array(new SharedArrayBuffer(8));
     for (let round = 0; round < 12; round++) {
+      acknowledged[1] = 0;
       const { worker, message, ended } = startThread({
         path,
         role: "write",
@@ -308,6 +309,8 @@ describe("several threads and processes", () => {
       const before = acknowledged[0]!;
       while (acknowledged[0]! < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
       await new Promise((resolve) => setTimeout(resolve, (round * 7) % 31));
+      Atomics.store(acknowledged, 1, 1);
+      while (Atomics.load(acknowledged, 1) !== 2) await new Promise((resolve) => setTimeout(resolve, 1));
       await worker.terminate();
       await ended;
       expect(auditPageTree(join(path, "data.mdb")).problems).toEqual([]);
