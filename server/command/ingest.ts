@@ -23,6 +23,7 @@ import { restartWithMemorySettings } from "./memory-start.ts";
 import type { ProgressState } from "./output/progress.ts";
 import { formatCount, openProgress } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
+import { interruptedExitCode } from "./stop-signal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
@@ -33,8 +34,6 @@ const lineBytesMax = 16 * 1024 * 1024;
 /** When standard input gives nothing for this long, the lines that have come are sent. */
 const idleMs = 1_000;
 const refusalsShown = 10;
-/** The exit code that shells report for a process that SIGINT ended. */
-const interruptedExitCode = 130;
 
 type SignalName = keyof typeof signalOfPath;
 const signals = Object.keys(signalOfPath) as SignalName[];

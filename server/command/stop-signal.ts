@@ -3,6 +3,9 @@
 /** A signal this soon after the first is the same key press: both npm and the terminal pass it on. */
 const sameKeyPressMs = 500;
 
+/** The exit code that shells report for a process that SIGINT ended. */
+export const interruptedExitCode = 130;
+
 /** A stop takes no longer: 5 s for requests that run (`drainMsMax`), the rest for what is written last. */
 const stopMsMax = 10_000;
 
@@ -33,9 +36,20 @@ export function waitForStopSignal(promise: string): Promise<void> {
         process.stderr.write(`${signal}: stopping; ${promise} (once more: exit at once)\n`);
         resolveStop();
       } else if (performance.now() - firstAtMs > sameKeyPressMs) {
-        process.exit(130);
+        endBy(signal);
       }
     };
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   });
+}
+
+/**
+ * Ends the process by a signal, as if nobody listened to it. An exit would wait for threads that write, and end them in the
+ * midst of calls of native code.
+ */
+function endBy(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // Only the first process of a container is still there: a signal that nobody listens to does not end it.
+  process.exit(interruptedExitCode);
 }

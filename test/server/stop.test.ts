@@ -1,5 +1,6 @@
 /** A server stops within ten seconds by itself, whatever its clients, its readers and its receivers do. */
 
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -73,4 +74,30 @@ test("bodies that never end, readers that read nothing, tails and receivers that
   expect(performance.now() - beganMs).toBeLessThan(stopMsMax);
   expect(code).toBe(0);
   expect(out).toMatch(/svc has stopped\n$/);
+}, 60_000);
+
+test("a second Ctrl-C ends the process at once, by the signal", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "svc-stop-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const server = startSvc(["serve", "--data", dir, "--listen", "127.0.0.1:0"]);
+  const printed = await server.printed("admin token:");
+  const token = readFileSync(join(dir, "admin-token"), "utf8").trim();
+  const socket = connect(Number(/127\.0\.0\.1:(\d+)/.exec(printed)![1]), "127.0.0.1");
+  socket.on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  // Its body never ends, so that a stop takes 5 s.
+  const head = `POST /api/v1/ingest/logs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}`;
+  socket.write(`${head}\r\nContent-Length: 9\r\n\r\n{`);
+  await sleep(300);
+  const signalled = once(server.child, "exit");
+  server.child.kill("SIGINT");
+  // Sooner it would be the same key press.
+  await sleep(700);
+  const beganMs = performance.now();
+  server.child.kill("SIGINT");
+  expect(await signalled).toEqual([null, "SIGINT"]);
+  expect(performance.now() - beganMs).toBeLessThan(2_000);
+  const { out, err } = await server.ended;
+  expect(out).not.toContain("svc has stopped");
+  expect(err).toContain("SIGINT: stopping");
 }, 60_000);
