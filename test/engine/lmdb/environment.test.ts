@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -298,19 +299,15 @@ describe("several threads and processes", () => {
     const acknowledged = new Int32Array(new SharedArrayBuffer(8));
     for (let round = 0; round < 12; round++) {
       acknowledged[1] = 0;
-      const { worker, message, ended } = startThread({
-        path,
-        role: "write",
-        shared: acknowledged,
-        rounds: 0,
-      });
+      const task: EnvironmentTask = { path, role: "write", shared: acknowledged, rounds: 0 };
+      const { worker, message, ended } = startThread(task);
       await message;
-      // However slow the disk is, each round terminates a thread between two of its writes.
+      // However slow the disk is, each round terminates a thread that has written.
       const before = acknowledged[0]!;
-      while (acknowledged[0]! < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
-      await new Promise((resolve) => setTimeout(resolve, (round * 7) % 31));
+      while (acknowledged[0]! < before + 2) await sleep(1);
+      await sleep((round * 7) % 31);
       Atomics.store(acknowledged, 1, 1);
-      while (Atomics.load(acknowledged, 1) !== 2) await new Promise((resolve) => setTimeout(resolve, 1));
+      while (Atomics.load(acknowledged, 1) !== 2) await sleep(1);
       await worker.terminate();
       await ended;
       expect(auditPageTree(join(path, "data.mdb")).problems).toEqual([]);
