@@ -292,18 +292,19 @@ function readAttribute(key: usize, parent: i32, depth: u32): usize {
   const length = load<u32>(guess, guessLengthOffset);
   let keyTo = key + length;
   let number = load<i32>(guess, guessKeyOffset);
-  // The closing quote is part of the guess. No key is guessed where its address is 0.
+  // No key is guessed where its address is 0.
   const isRight =
     load<u32>(guess) != 0 &&
     load<i32>(guess, guessParentOffset) == parent &&
-    sameBytes(load<u32>(guess), key, length + 1);
+    sameBytes(load<u32>(guess), key, length) &&
+    load<u8>(keyTo) == quote;
   if (!isRight) {
     keyTo = findPlainEnd(key);
     if (keyTo == 0 || (form == documentForm && isDigit(load<u8>(key)))) return 0;
     const last = lastKey;
     number = numberMember(parent, key, <u32>(keyTo - key), setting(keysOfBatchMax));
     if (number < 0) return 0;
-    setGuess(last, key, <u32>(keyTo - key), number, parent);
+    setGuess(last, <u32>(keyTo - key), number, parent);
   }
   lastKey = number + 1;
   const at = findValue(keyTo);

@@ -30,8 +30,8 @@ const isNull: u32 = 0x8000_0000;
 const firstKeys: u32 = 64;
 let keysMax: u32 = 0;
 /**
- * For each key, and before them for the beginning of a row, the key that came next the last time: its address, its length,
- * its number, and the key of the object that it is in. The address is 0 where there was none yet.
+ * For each key, and before them for the beginning of a row, the key that came next the last time: where its name is kept,
+ * the name's length, its number, and the key of the object that it is in. The address is 0 where there was none yet.
  */
 let guesses: usize = 0;
 export const guessLengthOffset: usize = 4;
@@ -131,9 +131,11 @@ export function guessAfter(last: u32): usize {
   return guesses + ((<usize>last) << guessShift);
 }
 
-export function setGuess(last: u32, at: usize, length: u32, key: u32, parent: i32): void {
+/** The next time that `last` is read, a key with this number is guessed behind it. Its own name has so many bytes. */
+export function setGuess(last: u32, length: u32, key: u32, parent: i32): void {
   const guess = guessAfter(last);
-  store<u32>(guess, at);
+  // The name is the end of the key's. It stays there, while the bytes that are read may be overwritten.
+  store<u32>(guess, keyAt(key) + keyLength(key) - length);
   store<u32>(guess, length, guessLengthOffset);
   store<u32>(guess, key, guessKeyOffset);
   store<i32>(guess, parent, guessParentOffset);

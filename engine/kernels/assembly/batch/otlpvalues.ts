@@ -250,7 +250,7 @@ function findKey(at: usize, length: u32): i32 {
     if (!isUtf8(at, at + length)) return -1;
     key = numberKey(at, length, setting(keysOfBatchMax));
     if (key < 0) return -1;
-    setGuess(lastKey, at, length, key, noParent);
+    setGuess(lastKey, length, key, noParent);
   }
   lastKey = key + 1;
   return key;

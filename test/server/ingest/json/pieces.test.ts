@@ -172,6 +172,25 @@ describe(`pieces of a body (SVC_SEED=${seed})`, () => {
     );
   });
 
+  test("names and values that take the place of others of an earlier piece", () => {
+    const random = new Random(seed);
+    const name = () => random.pick(["log", "msg", "key", "a.b", "b.a"]);
+    const value = () => random.pick(["one", "two", "six", "\\n12", "1\\n2"]);
+    for (let run = 0; run < scaled(200, 20_000); run++) {
+      const groups = Array.from({ length: 2 + random.below(4) }, () =>
+        Array.from({ length: 1 + random.below(3) }, () => {
+          const time = random.pick([arrivalMs, arrivalMs - 86_400_000]);
+          const nested = `"${random.pick(["in", "at"])}":{"${name()}":"${value()}"}`;
+          const attributes = `{"${name()}":"${value()}",${nested}}`;
+          return Buffer.from(
+            `{"timestamp":${time},"log_level":"${value()}","message":"${value()}","attributes":${attributes}}`,
+          );
+        }),
+      );
+      check("logs", groups);
+    }
+  });
+
   test("many rows give the same batch, whatever their days, keys, values and pieces", () => {
     const random = new Random(seed);
     for (let run = 0; run < scaled(5, 120); run++) {
