@@ -31,7 +31,7 @@ interface ReplaceOptions {
   /** False: after a loss of power the file may be damaged. */
   isSynced?: boolean;
   /** Permissions of the file, which the process's umask restricts. */
-  mode?: number;
+  mode?: number | undefined;
 }
 
 /**
@@ -41,24 +41,24 @@ interface ReplaceOptions {
 export async function replaceFile(
   path: string,
   content: string | Uint8Array | readonly Uint8Array[],
-  options: ReplaceOptions = {},
+  { isSynced = true, mode }: ReplaceOptions = {},
 ): Promise<void> {
   const temporary = `${path}.new`;
   try {
-    await writeFile(temporary, content, options);
+    await writeFile(temporary, content, { isSynced, mode });
     await rename(temporary, path);
   } catch (error) {
     // The caller has to hear of the failure above, whether the copy can be removed or not.
     await Promise.allSettled([rm(temporary, { force: true })]);
     throw error;
   }
-  if (options.isSynced ?? true) await syncFolder(dirname(path));
+  if (isSynced) await syncFolder(dirname(path));
 }
 
 async function writeFile(
   path: string,
   content: string | Uint8Array | readonly Uint8Array[],
-  { isSynced = true, mode }: ReplaceOptions,
+  { isSynced, mode }: ReplaceOptions,
 ): Promise<void> {
   const handle = await open(path, "w", mode);
   try {
