@@ -27,7 +27,10 @@ const Staged = {
 /** The policy has more to say of a row that has such a key; see assembly/batch/keys.ts. */
 const keyOfPolicy = 8;
 
-/** Enough for bodies of several megabytes, with their rows; and for the rows of a full chunk. */
+/**
+ * The most bytes of memory that is kept for the next batch. `small` is enough for a body of several megabytes with its rows,
+ * `chunk` for the rows of a full chunk.
+ */
 const keptBytesMax = { small: 64 * 1024 * 1024, chunk: 256 * 1024 * 1024 } as const;
 
 export class MemoryColumns implements BatchColumns {
@@ -42,7 +45,7 @@ export class MemoryColumns implements BatchColumns {
   /** Addresses of the days. */
   readonly #days = new Map<number, number>();
   #newestDay = -1;
-  /** Where pieces of a body lie, one after the other, and the longest for which there is room. */
+  /** The address at which each piece of a body is placed, and the bytes that are reserved there. */
   #pieceAt = 0;
   #pieceBytesMax = 0;
   readonly #keyTexts: string[] = [];
@@ -80,7 +83,7 @@ export class MemoryColumns implements BatchColumns {
     return source;
   }
 
-  /** Makes a piece of a body readable in the place of the one before. Texts that stay in the batch are copied from it. */
+  /** Copies a piece of a body over the one before. It is not stable: texts that the batch keeps are copied from it. */
   readPiece(bytes: Uint8Array): ByteSource {
     if (bytes.byteLength > this.#pieceBytesMax) {
       // The next pieces are a few bytes longer or shorter.

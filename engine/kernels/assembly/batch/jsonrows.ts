@@ -292,7 +292,7 @@ function readAttribute(key: usize, parent: i32, depth: u32): usize {
   const length = load<u32>(guess, guessLengthOffset);
   let keyTo = key + length;
   let number = load<i32>(guess, guessKeyOffset);
-  // No key is guessed where its address is 0.
+  // The address is 0 where no key is expected.
   const isRight =
     load<u32>(guess) != 0 &&
     load<i32>(guess, guessParentOffset) == parent &&

@@ -30,8 +30,9 @@ const isNull: u32 = 0x8000_0000;
 const firstKeys: u32 = 64;
 let keysMax: u32 = 0;
 /**
- * For each key, and before them for the beginning of a row, the key that came next the last time: where its name is kept,
- * the name's length, its number, and the key of the object that it is in. The address is 0 where there was none yet.
+ * The key that followed each key when that was read last; the first entry is that of the beginning of a row. An entry: the
+ * address of the following key's own name, the name's length, the key's number, and the number of the key of the object
+ * that it is in. The address is 0 as long as no key has followed.
  */
 let guesses: usize = 0;
 export const guessLengthOffset: usize = 4;
@@ -131,10 +132,13 @@ export function guessAfter(last: u32): usize {
   return guesses + ((<usize>last) << guessShift);
 }
 
-/** The next time that `last` is read, a key with this number is guessed behind it. Its own name has so many bytes. */
+/**
+ * Records that `key` followed the entry `last`, so that it is expected there in the next row. `length`: the bytes of its own
+ * name, without the names of the objects around it.
+ */
 export function setGuess(last: u32, length: u32, key: u32, parent: i32): void {
   const guess = guessAfter(last);
-  // The name is the end of the key's. It stays there, while the bytes that are read may be overwritten.
+  // Its own name is the end of the key's text in the table, which stays. The body's bytes may be overwritten.
   store<u32>(guess, keyAt(key) + keyLength(key) - length);
   store<u32>(guess, length, guessLengthOffset);
   store<u32>(guess, key, guessKeyOffset);

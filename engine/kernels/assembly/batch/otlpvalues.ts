@@ -245,7 +245,7 @@ function findKey(at: usize, length: u32): i32 {
   const guess = guessAfter(lastKey);
   const guessed: usize = load<u32>(guess);
   let key = load<i32>(guess, guessKeyOffset);
-  // No key is guessed where its address is 0.
+  // The address is 0 where no key is expected.
   if (guessed == 0 || load<u32>(guess, guessLengthOffset) != length || !sameBytes(guessed, at, length)) {
     if (!isUtf8(at, at + length)) return -1;
     key = numberKey(at, length, setting(keysOfBatchMax));

@@ -20,7 +20,7 @@ const lastOffset: usize = 20;
 const keyedOffset: usize = 24;
 /** Bytes of all texts together. */
 const bytesOffset: usize = 28;
-/** And a column. The rows that have a value are kept from the first on that has none; 0 until then. */
+/** And a column. Where its row numbers are; 0 while each row so far has a value, so that they are 0 to count - 1. */
 const rowsOffset: usize = 32;
 const codesOffset: usize = 36;
 const countOffset: usize = 40;
@@ -88,7 +88,7 @@ export function columnRows(column: usize): usize {
   return kept != 0 ? kept : keepRows(column);
 }
 
-/** Lists the rows of a column in which each row has a value so far. */
+/** Writes the row numbers of a column that has none written yet, since each row so far has a value. */
 function keepRows(column: usize): usize {
   const rows = reserveBlock((<usize>load<u32>(column, countMaxOffset)) << 2);
   const count = load<u32>(column, countOffset);
@@ -236,7 +236,7 @@ export function pushValue(column: usize, row: u32, code: u32): void {
   store<u32>(column, count + 1, countOffset);
 }
 
-/** Makes room for more values than the `count` that a full column has. */
+/** Enlarges the buffers of a column that are full, with `count` values. */
 function growColumn(column: usize, count: u32): void {
   const larger = count < 1024 ? count << 2 : count << 1;
   const used = (<usize>count) << 2;
