@@ -147,12 +147,12 @@ export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 /** Chunks with fewer rows than this share of a full chunk are small: `mergeChunksMin` of them are merged. */
 export const mergeShare = 1 / 4;
 /**
- * A chunk of at least this many stored bytes is not small, however few rows it has. A full chunk of usual logs has four
- * times as many. Events of 2 KB reach this size with 12,000 rows. Few of their chunks could be merged, since the bytes of
- * messages in a chunk are limited, too; merging them took as much CPU time as loading them, and more disk. With caps below
- * the largest ones this limit is smaller in proportion.
+ * A chunk of at least this many stored bytes is not small, however few rows it has. A full chunk of usual logs has five
+ * times as many. Events of 2 KB reach this size with 12,000 rows, which the largest body of a request holds. Few of their
+ * chunks could be merged, since the bytes of messages in a chunk are limited, too; merging them took as much CPU time as
+ * loading them, and more disk. With caps below the largest ones this limit is smaller in proportion.
  */
-export const smallChunkBytes = 2 * MiB;
+export const smallChunkBytes = 1.5 * MiB;
 /** Small chunks of a partition that start a merge. */
 export const mergeChunksMin = 8;
 /**

@@ -42,6 +42,10 @@ export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Asyn
 
 /** The first bodies are small, so that a person soon sees how fast it goes. */
 const bodyBytesFirst = 4 * 1024 * 1024;
+/** The next ones are so much larger that they are answered in this time, if that is so many times at least and at most. */
+const soonMs = 2_000;
+const growthMin = 2;
+const growthMax = 8;
 /** Bodies that take longer are followed by smaller ones. */
 const slowBodyMs = 4_000;
 const refusalsListedMax = 10;
@@ -113,8 +117,9 @@ class BodySize {
   }
 
   noteAnswered(bytes: number, ms: number): void {
+    const growth = Math.min(growthMax, Math.max(growthMin, soonMs / ms));
     if (ms > slowBodyMs) this.bytesMax = (bytes * slowBodyMs) / ms;
-    else if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * 2);
+    else if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * growth);
   }
 }
 
@@ -126,31 +131,44 @@ export function makeServerDelivery(
   options: SenderOptions,
 ): (group: readonly Batch[]) => AsyncGenerator<Tally> {
   const size = new BodySize();
-  async function* deliverHalves(group: readonly Batch[]): AsyncGenerator<Tally> {
-    const middle = group.length >> 1;
-    yield* deliver(group.slice(0, middle));
-    yield* deliver(group.slice(middle));
-  }
-  async function* deliver(group: readonly Batch[]): AsyncGenerator<Tally> {
-    const bytes = sumBytes(group);
-    if (bytes > size.bytesMax && group.length > 1) {
-      yield* deliverHalves(group);
-      return;
+  return async function* (group) {
+    let left = group;
+    while (left.length > 0) {
+      const body = takeBody(left, size.bytesMax);
+      const bytes = sumBytes(body);
+      const startMs = performance.now();
+      const answer = await sendUntilAnswered(body, options);
+      if (tooLargeStatuses.has(answer.status)) {
+        size.noteTooLarge(bytes);
+        continue;
+      }
+      size.noteAnswered(bytes, performance.now() - startMs);
+      yield toTally(JSON.parse(answer.text), body);
+      left = left.slice(body.length);
     }
-    const startMs = performance.now();
-    const answer = await sendUntilAnswered(group, options);
-    if (tooLargeStatuses.has(answer.status)) {
-      size.noteTooLarge(bytes);
-      yield* deliverHalves(group);
-      return;
-    }
-    size.noteAnswered(bytes, performance.now() - startMs);
-    const { accepted, refused, dropped = 0, errors, ...taken } = JSON.parse(answer.text) as BodyAnswer;
-    const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
-    const refusals = errors.map(({ line, reason }) => ({ line: lineOf(group, line), reason }));
-    yield { accepted: accepted - duplicates, duplicates, refused, dropped, refusals, bytes };
+  };
+}
+
+/** The first batches, as many as fit; at least one. */
+function takeBody(batches: readonly Batch[], bytesMax: number): readonly Batch[] {
+  const body: Batch[] = [];
+  let bytes = 0;
+  for (const batch of batches) {
+    bytes += batch.bytes.length;
+    if (bytes > bytesMax && body.length > 0) break;
+    body.push(batch);
   }
-  return deliver;
+  return body;
+}
+
+/** What became of the batches of a body. */
+function toTally(
+  { accepted, refused, dropped = 0, errors, ...taken }: BodyAnswer,
+  body: readonly Batch[],
+): Tally {
+  const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
+  const refusals = errors.map(({ line, reason }) => ({ line: lineOf(body, line), reason }));
+  return { accepted: accepted - duplicates, duplicates, refused, dropped, refusals, bytes: sumBytes(body) };
 }
 
 /** Number in the input of a line of a group; lines that were too long may be missing between its batches. */

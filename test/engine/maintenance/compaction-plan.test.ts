@@ -159,10 +159,11 @@ test("where chunks are smaller, so are those that are merged", () => {
       const times = { timeNsMin: i, timeNsMax: i, arrivalMin: i * 100, arrivalMax: i * 100 + 99 };
       return { id: i, rows: 100, ...times, bytes, checksum: 0 };
     });
-  expect(selectChunksToMerge("logs", chunksOf(2 ** 18), caps)).toBeUndefined();
-  const chosen = selectChunksToMerge("logs", chunksOf(2 ** 18 - 1), caps);
+  const notSmall = 1.5 * 2 ** 20 * share;
+  expect(selectChunksToMerge("logs", chunksOf(notSmall), caps)).toBeUndefined();
+  const chosen = selectChunksToMerge("logs", chunksOf(notSmall - 1), caps);
   const bytes = chosen!.reduce((sum, chunk) => sum + chunk.bytes, 0);
   expect(bytes).toBeLessThanOrEqual(2 * 2 ** 20);
-  expect(chosen!.length).toBe(8);
-  expect(selectChunksToMerge("logs", chunksOf(2 ** 18), fullChunkCaps)!.length).toBe(20);
+  expect(chosen!.length).toBe(10);
+  expect(selectChunksToMerge("logs", chunksOf(notSmall), fullChunkCaps)!.length).toBe(20);
 });
