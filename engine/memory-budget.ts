@@ -103,8 +103,16 @@ const parts = {
     bytesMax: (cores) => decodeHeapBytesMax + (threadBytes + decoderBytes) * (cores + 1),
     uses: taking,
   },
-  /** Bodies that come in or wait for a decoding thread, messages from sockets, and rows that wait for tails. */
-  bodies: { bytesMin: 32 * MiB, weight: 6, bytesMax: () => GiB, uses: taking },
+  /**
+   * Bodies that come in or wait for a decoding thread, messages from sockets, and rows that wait for tails. With the maximum,
+   * a quarter of it holds more than what each decoding thread makes a full chunk of, for one sender.
+   */
+  bodies: {
+    bytesMin: 32 * MiB,
+    weight: 6,
+    bytesMax: (cores) => Math.max(GiB, 5 * (cores + 1) * chunkMessageBytesMax),
+    uses: taking,
+  },
   /** Batches that wait for the disk. */
   journal: { bytesMin: 8 * MiB, weight: 1, bytesMax: () => 256 * MiB, uses: everyUse },
 } satisfies Record<string, PartShare>;
@@ -115,8 +123,8 @@ const partNames = Object.keys(parts) as MemoryPart[];
 export const memoryBytesMin = 440 * MiB;
 /** What the process takes by default of a machine or a container: the rest is for pages of files and for others. */
 const defaultShare = 1 / 2;
-/** The most that request bodies, messages from sockets, and rows that wait for tails may each hold. */
-const bodyBytesMax = 256 * MiB;
+/** The most that messages from sockets, and rows that wait for tails, may each hold. */
+const waitingBytesMax = 256 * MiB;
 
 /** The division of a process's memory; sizes in bytes. */
 export interface MemoryBudget {
@@ -293,9 +301,9 @@ function fillParts(
     journalQueueBytes: journal,
     ...decoding,
     loadBytes: findLoadBytes(divided, decoding.pieceThreads, chunkCaps),
-    requestBytes: Math.min(bodies / 2, bodyBytesMax),
-    socketBytes: Math.min(bodies / 4, bodyBytesMax),
-    tailBytes: Math.min(bodies / 4, bodyBytesMax),
+    requestBytes: bodies / 2,
+    socketBytes: Math.min(bodies / 4, waitingBytesMax),
+    tailBytes: Math.min(bodies / 4, waitingBytesMax),
   };
 }
 

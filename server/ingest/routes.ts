@@ -12,7 +12,7 @@ import { jsonReply, type Route } from "../api/route.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
 import type { Intake, IntakeBody, IntakeResult } from "./intake.ts";
-import { flatNameLengthMax, ingestBodyBytesMax, refusedRowsListed } from "./limits.ts";
+import { flatNameLengthMax, jsonLinesBodyBytesMax, refusedRowsListed } from "./limits.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 import { bodyGroupSizeOf, piecesHeader } from "./pieces/group-size.ts";
 import { piecesHeaderSchema, readPieces } from "./pieces/piece-header.ts";
@@ -122,7 +122,7 @@ function bodyRoute(name: string, signal: Signal, takers: Takers): Route {
     tag: "ingestion",
     // JSON lines cannot be described by a schema, so the schema is that of an array of rows.
     body: raw({
-      bytesMax: ingestBodyBytesMax,
+      bytesMax: jsonLinesBodyBytesMax,
       contentTypes,
       takeMemory: (bytes, headers) => (headers.has(piecesHeaderKey) ? takers.bodies.take(bytes) : undefined),
       schema: z.array(z.looseObject({})),

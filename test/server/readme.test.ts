@@ -56,12 +56,13 @@ test("its limits are those of the code", () => {
   const shown = [
     [limits.jsonBodyBytesMax / MiB, "JSON body | 2 MiB"],
     [limits.ingestBodyBytesMax / MiB, "packed and unpacked | 32 MiB"],
-    [limits.ingestUnpackedBytesMax / MiB, "32 MiB and 128 MiB"],
+    [limits.jsonLinesBodyBytesMax / MiB, "(64 MiB of JSON lines)"],
+    [limits.ingestUnpackedBytesMax / MiB, "and 128 MiB"],
     [limits.ingestRowsMax, "| 1,000,000 and"],
     [limits.ingestKeysMax, "and 131,072 |"],
     [limits.seriesMax, "points | 10,000, 100,000 and 1,000,000"],
     [limits.searchesInFlightMax, "searches at once | 64"],
-    [divideMemory({ use: "server", bytes: 2 ** 36 }).requestBytes / MiB, "held at once | 256 MiB"],
+    [divideMemory({ use: "server", bytes: 2 ** 36, cores: 2 }).requestBytes / MiB, "held at once | 512 MiB"],
     [limits.bodyReceiveMsMax / 1000, "after 120 s"],
   ] as const;
   for (const [value, text] of shown) {

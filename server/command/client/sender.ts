@@ -45,7 +45,7 @@ const bodyBytesFirst = 4 * 1024 * 1024;
 /** The next ones are so much larger that they are answered in this time, if that is so many times at least and at most. */
 const soonMs = 2_000;
 const growthMin = 2;
-const growthMax = 8;
+const growthMax = 16;
 /** Bodies that take longer are followed by smaller ones. */
 const slowBodyMs = 4_000;
 const refusalsListedMax = 10;

@@ -1,7 +1,8 @@
 /** How many pieces go together. */
 
 import type { MemoryBudget, Signal } from "../../../engine/index.ts";
-import { ingestBodyBytesMax } from "../limits.ts";
+import { jsonLinesBodyBytesMax } from "../limits.ts";
+import { bufferSlack } from "./shared-bodies.ts";
 
 /** The header that divides a body into pieces: "BYTES KEY, BYTES KEY". */
 export const piecesHeader = "Idempotency-Keys";
@@ -31,7 +32,7 @@ export function groupSizeOf(
 /** The same for bodies of requests, of which one more may be on its way. */
 export function bodyGroupSizeOf(memory: MemoryBudget, signal: Signal): GroupSize {
   const { bytesMax, ...size } = groupSizeOf(memory, signal);
-  // Bodies are charged to one budget, of which one sender has half at most.
-  const bodyRoom = memory.requestBytes / 2 / (size.atATime + 1);
-  return { ...size, bytesMax: Math.floor(Math.min(bytesMax, bodyRoom, ingestBodyBytesMax)) };
+  // Bodies are charged to one budget, of which one sender has half at most. They lie in buffers that are a little larger.
+  const bodyRoom = memory.requestBytes / 2 / (size.atATime + 1) / (1 + bufferSlack);
+  return { ...size, bytesMax: Math.floor(Math.min(bytesMax, bodyRoom, jsonLinesBodyBytesMax)) };
 }

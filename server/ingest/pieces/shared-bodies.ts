@@ -1,14 +1,16 @@
 /** Pools of shared buffers for the bytes of bodies. Allocating a buffer for each would cost time: the system zeroes it. */
 
+/** A buffer is larger by this share than the body it is made for, since the next one may be a few bytes longer. */
+export const bufferSlack = 1 / 8;
+
 /** The pool of one sender or load, which gives each buffer back once. */
 export class SharedBodies {
   readonly #free: SharedArrayBuffer[] = [];
 
   take(bytes: number): Uint8Array<SharedArrayBuffer> {
     const free = this.#free.pop();
-    // A body is a few bytes longer or shorter than the one before.
     const isEnough = free !== undefined && free.byteLength >= bytes;
-    return new Uint8Array(isEnough ? free : new SharedArrayBuffer(bytes + (bytes >> 3)));
+    return new Uint8Array(isEnough ? free : new SharedArrayBuffer(withSlack(bytes)));
   }
 
   giveBack({ buffer }: Uint8Array): void {
@@ -16,6 +18,8 @@ export class SharedBodies {
   }
 }
 
+/** A sender's first body is smaller than the largest ones by this factor at most. */
+const largestToFirst = 16;
 /** Buffers that nobody has asked for during this time are dropped. */
 const keptMs = 5_000;
 
@@ -25,6 +29,7 @@ const keptMs = 5_000;
  */
 export class BoundedBodies {
   readonly #bytesMax: number;
+  readonly #bodyBytesMax: number;
   /** Bytes in use or free. */
   #bytes = 0;
   readonly #free: SharedArrayBuffer[] = [];
@@ -36,8 +41,10 @@ export class BoundedBodies {
     this.#bytes -= bytes;
   });
 
-  constructor(bytesMax: number) {
+  /** `bodyBytesMax`: the largest body that is sent often. */
+  constructor(bytesMax: number, bodyBytesMax = 0) {
     this.#bytesMax = bytesMax;
+    this.#bodyBytesMax = bodyBytesMax;
   }
 
   /** Memory that nobody else has until it is given back; undefined where it would be too much. */
@@ -45,7 +52,7 @@ export class BoundedBodies {
     const free = this.#free.pop();
     if (free !== undefined && free.byteLength >= bytes) return this.#lend(free, bytes);
     if (free !== undefined) this.#forget(free);
-    const length = bytes + (bytes >> 3);
+    const length = withSlack(this.#isLarge(bytes) ? Math.max(bytes, this.#bodyBytesMax) : bytes);
     if (this.#bytes + length > this.#bytesMax) return undefined;
     const buffer = new SharedArrayBuffer(length);
     this.#bytes += length;
@@ -59,6 +66,14 @@ export class BoundedBodies {
     this.#free.push(lent.buffer as SharedArrayBuffer);
     this.#timer ??= setTimeout(() => this.#dropFree(), keptMs).unref();
     this.#timer.refresh();
+  }
+
+  /**
+   * True where a sender begins with a body of so many bytes and soon sends the largest ones: then each lies in the same
+   * buffers. What is not filled of one takes no memory.
+   */
+  #isLarge(bytes: number): boolean {
+    return bytes * largestToFirst >= this.#bodyBytesMax;
   }
 
   #lend(buffer: SharedArrayBuffer, bytes: number): Uint8Array<SharedArrayBuffer> {
@@ -75,4 +90,8 @@ export class BoundedBodies {
     this.#lost.unregister(buffer);
     this.#bytes -= buffer.byteLength;
   }
+}
+
+function withSlack(bytes: number): number {
+  return bytes + Math.floor(bytes * bufferSlack);
 }

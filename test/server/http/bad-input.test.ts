@@ -299,7 +299,7 @@ describe("POST /api/v1/ingest/logs", () => {
   test("a body of 100 MB gives 413", async () => {
     const got = await ingest(server, new Uint8Array(100_000_000));
     expect(got.status).toBe(413);
-    expect(got.json).toEqual({ error: "the body is larger than 33554432 bytes: send it in smaller parts" });
+    expect(got.json).toEqual({ error: "the body is larger than 67108864 bytes: send it in smaller parts" });
   });
 
   test.each(["", "k".repeat(257)])("an Idempotency-Key of a wrong length is refused", async (key) => {
