@@ -69,7 +69,7 @@ export function fromTemplateDays(state: AggregationState, templates: TemplateCou
     });
     for (const day of await addToSum(state, templates, days, pause)) {
       await pause();
-      adder.add({ ...day, passes: () => true }, { kind: "always" }, day.day, day.bucket);
+      adder.add({ ...day, passing: undefined }, { kind: "always" }, day.day, day.bucket);
     }
     return residual;
   };
@@ -129,7 +129,7 @@ class GroupAdder {
     this.#state = state;
   }
 
-  add({ groups, names, passes }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
+  add({ groups, names, passing }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
     const { templates, levels, rows, firstMs, lastMs, levelTexts } = groups;
     const beginMs = dayStartMs(day);
     const isLevelSelected = compileRowTest<string | undefined>(levelFilter, (text) => text);
@@ -140,8 +140,10 @@ class GroupAdder {
     );
     for (let i = 0; i < templates.length; i++) {
       const template = templates[i]!;
+      // Most templates do not pass, so this comes first.
+      if (passing !== undefined && passing[template] !== 1) continue;
       const known = groupsOf[levels[i]!];
-      if (known === undefined || !passes(template)) continue;
+      if (known === undefined) continue;
       let group = known.get(template);
       if (group === undefined) {
         group = this.#findOrAdd(names.idOf(template), levelTexts[levels[i]!]);

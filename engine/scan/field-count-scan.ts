@@ -1,11 +1,14 @@
 /**
- * Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns.
+ * Counts how many rows have each field, on one thread: from chunk headers or templates where they tell it, else from the
+ * columns.
  */
 
 import { type ChunkRef, chunkSize, type DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer, SelectionTask } from "../chunk/chunk-task.ts";
+import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, dictionaryTexts } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
+import { isMessageTextFilter } from "../filter/message-search.ts";
 import { RowState } from "../filter/row-state.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
@@ -20,6 +23,9 @@ import {
   fromColumns,
   type OpenChunk,
 } from "../summary/answer-source.ts";
+import { countAttributeRows } from "../summary/attribute-groups.ts";
+import type { TemplateCounts } from "../summary/template-counts.ts";
+import type { TemplateGroups } from "../summary/template-groups.ts";
 import { type ChunkMatch, matchedRowNumbers, matchRows } from "./matched-rows.ts";
 
 /** Asks how many of the matching rows of some chunks have each field. */
@@ -60,15 +66,17 @@ export async function countFields(task: FieldCountTask, access: ChunkAccess): Pr
 }
 
 /**
- * Counts the fields of chunks whose headers list them; `residual` are the chunks that must be read. Throws as
+ * Counts the fields of chunks whose headers or templates tell them; `residual` are the chunks that must be read. Throws as
  * `countFields`.
  */
-export async function countFieldsFromHeaders(
+export async function countFieldsFromMetadata(
   task: FieldCountTask,
   access: ChunkAccess,
+  templates: TemplateCounts,
 ): Promise<{ answer: FieldCountAnswer; residual: readonly ChunkRef[] }> {
   const count = createFieldCount(task, access);
-  const residual = await answerFrom([eachChunk(count, [fromHeader(count)])], task);
+  const sources = [fromHeader(count), fromTemplates(count, templates)];
+  const residual = await answerFrom([eachChunk(count, sources)], task);
   return { answer: finishFieldCount(count), residual };
 }
 
@@ -92,14 +100,11 @@ function finishFieldCount({ answer, keys }: FieldCount): FieldCountAnswer {
 /** Counts a chunk from its header, where all rows pass and every key has a column of its own. */
 function fromHeader(count: FieldCount): ChunkAnswerSource {
   return ({ ref, view, residual }) => {
-    const { task, extraction, answer } = count;
+    const { answer } = count;
     const { header, rows } = view;
-    const range = clampToDay(task.fromNs, task.toNs, view.day);
-    const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
     const levels = view.listedValues(header.columns.find("level"));
     const levelless = levels && countOf(levels, "");
-    if (!isWhole || residual.length > 0 || extraction !== undefined || levelless === undefined) return false;
-    if (header.columns.find("rest") >= 0) return false;
+    if (!mayCountWhole(count, view) || residual.length > 0 || levelless === undefined) return false;
     answer.rows += rows;
     answer.levels += rows - levelless;
     for (const { role, key, present } of header.columns.all())
@@ -107,6 +112,50 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
     countSkippedChunk(count.scanned, chunkSize(ref));
     return true;
   };
+}
+
+/**
+ * Counts a chunk from its templates, where these tell which rows pass and which attributes the rows of each template have.
+ */
+function fromTemplates(count: FieldCount, templates: TemplateCounts): ChunkAnswerSource {
+  return ({ ref, view, residual }) => {
+    if (!mayCountWhole(count, view) || !residual.every(isMessageTextFilter)) return false;
+    const known = templates.attributesOf(residual, ref, view);
+    if (known === undefined) return false;
+    const { groups, attributes, passing } = known;
+    const rows = addPassingRows(count.answer, groups, passing);
+    for (const { role, key, present } of view.header.columns.all())
+      if (role === "attribute" && present === view.rows) addKey(count, key, rows);
+    const counts = countAttributeRows(attributes, passing);
+    for (const [i, key] of attributes.keys.entries()) addKey(count, key, counts[i]!);
+    count.scanned.chunksCounted++;
+    countSkippedChunk(count.scanned, chunkSize(ref));
+    return true;
+  };
+}
+
+/** Adds the rows of the templates that pass, and those with a level that is not empty; returns the rows. */
+function addPassingRows(
+  answer: FieldCountAnswer,
+  { templates, levels, rows, levelTexts }: TemplateGroups,
+  passing: Uint8Array | undefined,
+): number {
+  const hasLevel = levelTexts.map((text) => text !== undefined && text !== "");
+  let sum = 0;
+  for (let i = 0; i < rows.length; i++) {
+    if (passing !== undefined && passing[templates[i]!] !== 1) continue;
+    sum += rows[i]!;
+    if (hasLevel[levels[i]!]!) answer.levels += rows[i]!;
+  }
+  answer.rows += sum;
+  return sum;
+}
+
+/** Whether all rows of a chunk are in the range, and what is known of them as a whole tells their fields. */
+function mayCountWhole({ task, extraction }: FieldCount, { day, header }: ChunkView): boolean {
+  const range = clampToDay(task.fromNs, task.toNs, day);
+  const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
+  return isWhole && extraction === undefined && header.columns.find("rest") < 0;
 }
 
 function countOf(values: readonly [string, number][], text: string): number {

@@ -1,7 +1,7 @@
 /** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
 import { countsAllByTemplate } from "../aggregate/aggregate-templates.ts";
-import { type ChunkRef, chunkIdentity, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkIdentity, type DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ScanAnswer } from "../chunk/chunk-task.ts";
 import { Failure } from "../failure.ts";
 import { isVectorised } from "../filter/selection.ts";
@@ -136,10 +136,10 @@ export async function scatterGather<Answer extends ScanAnswer>(
     if (task.control.isWarmUp) return askResidual(task);
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
     if (metadata.isLeftToOthers) context.runInBackground(learnMetadata(context, task));
-    // After an aggregation the scan threads have the columns of all unlisted chunks in their caches. A search may have
-    // read only the newest of these chunks.
-    if (metadata.unlisted.size > 0 && task.kind === "aggregate")
-      context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
+    if (metadata.unlisted.size > 0)
+      context.runInBackground(
+        context.queryThread.learn(task, [...metadata.unlisted], templateSource(context)),
+      );
     return [metadata.answer as ScanAnswer as Answer, ...answers];
   });
 }
@@ -189,16 +189,11 @@ async function recallTemplates(context: ScatterContext, task: RowTask): Promise<
   await context.queryThread.recall(sealed, templateSource(context), task.control);
 }
 
-/** Lists the templates of chunks on the scan threads, which have the chunks' columns in their caches after a query. */
-function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]): Promise<void> {
-  return context.queryThread.learn(refs, templateSource(context));
-}
-
 function templateSource({ catalog, threads, queryMemory }: ScatterContext): TemplateSource {
   return {
-    list: async (chunks) => {
+    list: async (chunks, options) => {
       const { control, end } = startControl({}, queryMemory);
-      const task = { kind: "templates", chunks, control } as const;
+      const task = { kind: "templates", chunks, ...options, control } as const;
       return (await askScanThreads<ListedTemplates[]>(threads, task).finally(end)).flat();
     },
     read: readTemplateFile,

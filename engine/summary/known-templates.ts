@@ -9,12 +9,20 @@ import type { YieldThread } from "../plan/query-control.ts";
 import type { GroupFilters } from "../template/variables/variable-needle.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { TextBuilder } from "../vector/text.ts";
+import { type AttributeGroups, attributeGroupsBytes } from "./attribute-groups.ts";
 import type { DayGroups } from "./days-sum.ts";
 import { type ChunkRows, IndexedTemplates } from "./indexed-templates.ts";
 import { packChunks, packKeys, type StoredChunk, unpackChunks, unpackKeys } from "./stored-templates.ts";
-import { sumTemplateGroups, type TemplateGroups, templateGroupBytes } from "./template-groups.ts";
+import {
+  addUpLevels,
+  bytesOfGroups,
+  numberTemplates,
+  sumTemplateGroups,
+  type TemplateGroups,
+  templateGroupBytes,
+} from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
-import { type IndexedChunk, type TextCount, TextCounts } from "./text-counts.ts";
+import { type IndexedChunk, passBoth, TextCounts } from "./text-counts.ts";
 
 /** Maximum number of chunks, and about that of groups, in a frame: one is encoded or decoded without a pause. */
 const frameChunksMax = 8;
@@ -51,14 +59,16 @@ export interface KnownGroups {
   groups: TemplateGroups;
   /** Names the templates; the same object for all chunks of an answer, unless days were dropped meanwhile. */
   names: Pick<IndexedTemplates, "size" | "idOf">;
-  /** Returns whether the messages of a template pass the filters. */
-  passes: (template: number) => boolean;
+  /** 1 for each template whose messages pass all filters, by its number; undefined where all do. */
+  passing: Uint8Array | undefined;
 }
 
 /** A chunk whose templates are known. */
 interface KnownChunk extends IndexedChunk {
   /** Rows by level and by the numbers that templates have in the index. */
   rowGroups: TemplateGroups | undefined;
+  /** Undefined until they were listed, null where they are not kept. */
+  attributes: AttributeGroups | undefined | null;
 }
 
 /** What is known of one day. */
@@ -100,6 +110,12 @@ export class KnownTemplates {
     return this.#days.get(dir)?.chunks.has(chunk) === true;
   }
 
+  /** Whether the attributes of a chunk's rows can be added: its templates are known, and its attributes are not. */
+  lacksAttributes(dir: string, chunk: string): boolean {
+    const known = this.#days.get(dir)?.chunks.get(chunk);
+    return known?.rowGroups !== undefined && known.attributes === undefined;
+  }
+
   /** Estimated memory in bytes of a day. Templates that other days have, too, are counted with the day that had them first. */
   bytesOf(dir: string): number {
     const day = this.#days.get(dir);
@@ -112,23 +128,35 @@ export class KnownTemplates {
     return days.sort((a, b) => a.usedMs - b.usedMs);
   }
 
-  /** Notes that the templates of a chunk are not kept. */
+  /** Notes that what a listing would tell of a chunk is not kept. What is known of the chunk stays. */
   skip(dir: string, chunk: string): void {
-    this.#dayOf(dir).chunks.set(chunk, undefined);
+    const { chunks } = this.#dayOf(dir);
+    const known = chunks.get(chunk);
+    if (known === undefined) chunks.set(chunk, undefined);
+    else known.attributes = null;
   }
 
-  /** Adds the templates of a chunk. Nothing else may be added, and `compact` not be called, until it is done. */
+  /**
+   * Adds the templates of a chunk, or the attributes of its rows where its templates are known. Nothing else may be added, and
+   * `compact` not be called, until it is done.
+   */
   async add(
     dir: string,
-    { chunk, keys, ids, rows, groups }: ListedTemplates,
+    { chunk, keys, ids, rows, groups, attributes }: ListedTemplates,
     pause: YieldThread,
   ): Promise<void> {
     const day = this.#dayOf(dir);
     const bytesBefore = this.#index.byteLength;
     const templates = await this.#index.addTemplates({ keys, ids }, pause);
-    const rowGroups = groups && numberTemplates(groups, templates);
-    await this.#addChunks({ dir, day }, [{ chunk, rowGroups, templates, rows }], pause);
+    if (!day.chunks.has(chunk)) {
+      const rowGroups = groups && numberTemplates(groups, templates);
+      await this.#addChunks({ dir, day }, [{ chunk, rowGroups, templates, rows }], pause);
+    }
     day.indexBytes += this.#index.byteLength - bytesBefore;
+    const known = day.chunks.get(chunk);
+    if (known === undefined || attributes === undefined) return;
+    known.attributes = attributes && numberTemplates(attributes, templates);
+    day.ownBytes += attributeGroupsBytes(known.attributes);
   }
 
   /**
@@ -232,7 +260,7 @@ export class KnownTemplates {
       day.indexBytes *= (day.chunks.size - 1) / day.chunks.size;
       day.chunks.delete(chunk);
       if (known === undefined) continue;
-      day.ownBytes -= bytesOfGroups(known.rowGroups);
+      day.ownBytes -= bytesOfGroups(known.rowGroups) + attributeGroupsBytes(known.attributes);
       this.#droppedChunks++;
     }
   }
@@ -251,7 +279,8 @@ export class KnownTemplates {
     for (const [number, chunk] of known.entries()) {
       await pause();
       const rowGroups = chunk.rowGroups && numberTemplates(chunk.rowGroups, templates);
-      renumbered.set(chunk, { ...chunk, number, rowGroups });
+      const attributes = chunk.attributes && numberTemplates(chunk.attributes, templates);
+      renumbered.set(chunk, { ...chunk, number, rowGroups, attributes });
     }
     for (const day of this.#days.values()) {
       day.groups = undefined;
@@ -286,14 +315,18 @@ export class KnownTemplates {
   ): KnownGroups | undefined {
     const known = this.#use(dir)?.chunks.get(chunk);
     if (known?.rowGroups === undefined) return undefined;
-    const counts: TextCount[] = [];
+    let passing: Uint8Array | undefined;
     for (const filter of texts) {
       const count = this.#counts.exactCount(filter, known, filters);
       if (count === undefined) return undefined;
-      counts.push(count);
+      passing = passing === undefined ? count.passing : passBoth(passing, count.passing);
     }
-    const passes = (template: number) => counts.every(({ passing }) => passing.has(template));
-    return { groups: known.rowGroups, names: this.#index, passes };
+    return { groups: known.rowGroups, names: this.#index, passing };
+  }
+
+  /** Which attributes the rows of a chunk have; undefined where that is not known. */
+  attributesOf(dir: string, chunk: string): AttributeGroups | undefined {
+    return this.#days.get(dir)?.chunks.get(chunk)?.attributes ?? undefined;
   }
 
   /** All rows of some chunks of a day by template and level; undefined where that is not known of each of them. */
@@ -332,7 +365,7 @@ export class KnownTemplates {
       return;
     }
     for (const [i, { chunk, rowGroups }] of chunks.entries()) {
-      day.chunks.set(chunk, { ...added[i]!, rowGroups });
+      day.chunks.set(chunk, { ...added[i]!, rowGroups, attributes: undefined });
       day.ownBytes += bytesOfGroups(rowGroups);
     }
   }
@@ -361,25 +394,4 @@ export class KnownTemplates {
       [...chunks.values()].filter((known) => known !== undefined),
     );
   }
-}
-
-/** The groups with other numbers of their templates. */
-function numberTemplates(groups: TemplateGroups, numbers: Uint32Array): TemplateGroups {
-  return { ...groups, templates: groups.templates.map((template) => numbers[template]!) };
-}
-
-/** The templates of a chunk's groups, each once, and the rows of each. */
-function addUpLevels({ templates, rows }: TemplateGroups): ChunkRows {
-  const sums = { templates: new Uint32Array(rows.length), rows: new Uint32Array(rows.length) };
-  let count = 0;
-  for (let i = 0; i < rows.length; i++) {
-    // The levels of a template stand together.
-    if (i === 0 || templates[i] !== templates[i - 1]) sums.templates[count++] = templates[i]!;
-    sums.rows[count - 1]! += rows[i]!;
-  }
-  return { templates: sums.templates.subarray(0, count), rows: sums.rows.subarray(0, count) };
-}
-
-function bytesOfGroups(groups: TemplateGroups | undefined): number {
-  return (groups?.rows.length ?? 0) * templateGroupBytes;
 }

@@ -4,6 +4,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
+import type { AttributeGroups } from "./attribute-groups.ts";
 import type { DayGroups, DaysSum } from "./days-sum.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { KnownGroups } from "./known-templates.ts";
@@ -22,11 +23,16 @@ export type CountTexts = (
   view: ChunkView,
 ) => CountTextRows | undefined;
 
+/** The rows of a chunk by template and level, and which attributes they have. */
+export interface KnownAttributes extends KnownGroups {
+  attributes: AttributeGroups;
+}
+
 /** For a thread that knows no templates: nothing is known of any text. */
 export const unknownTexts: CountTexts = () => unknownTextRows;
 
 export class TemplateCounts {
-  /** Chunks whose templates are not known yet, and would answer a filter of the query. */
+  /** Chunks whose templates, or attributes by template, are not known yet, and would answer a filter of the query. */
   readonly unlisted = new Set<SealedChunkRef>();
   readonly #templates: TemplateSummaries;
 
@@ -53,6 +59,24 @@ export class TemplateCounts {
     if (groups === undefined && filters.every(canAnswerFromTemplates) && this.#templates.lacks(ref))
       this.unlisted.add(ref);
     return groups;
+  }
+
+  /** The same, and which attributes the rows of each template have. */
+  attributesOf(
+    filters: readonly MessageTextFilter[],
+    ref: ChunkRef,
+    view: ChunkView,
+  ): KnownAttributes | undefined {
+    if (ref.kind !== "sealed") return undefined;
+    const attributes = this.#templates.attributesOf(ref);
+    if (
+      attributes === undefined &&
+      filters.every(canAnswerFromTemplates) &&
+      this.#templates.lacksAttributes(ref)
+    )
+      this.unlisted.add(ref);
+    const groups = attributes && this.groupsOf(filters, ref, view);
+    return groups && { ...groups, attributes };
   }
 
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */

@@ -6,6 +6,7 @@ import type { YieldThread } from "../plan/query-control.ts";
 import { growArray } from "../vector/arrays.ts";
 import type { Codes } from "../vector/codes.ts";
 import { getOrMake } from "../vector/map-entry.ts";
+import type { ChunkRows } from "./indexed-templates.ts";
 
 /** One entry in each vector for each template and level that has rows. */
 export interface TemplateGroups {
@@ -84,6 +85,27 @@ export async function sumTemplateGroups(
     }
   }
   return sum.finish(levelTexts);
+}
+
+/** The groups with other numbers of their templates. */
+export function numberTemplates<T extends { templates: Uint32Array }>(groups: T, numbers: Uint32Array): T {
+  return { ...groups, templates: groups.templates.map((template) => numbers[template]!) };
+}
+
+/** The templates of a chunk's groups, each once, and the rows of each. */
+export function addUpLevels({ templates, rows }: TemplateGroups): ChunkRows {
+  const sums = { templates: new Uint32Array(rows.length), rows: new Uint32Array(rows.length) };
+  let count = 0;
+  for (let i = 0; i < rows.length; i++) {
+    // The levels of a template stand together.
+    if (i === 0 || templates[i] !== templates[i - 1]) sums.templates[count++] = templates[i]!;
+    sums.rows[count - 1]! += rows[i]!;
+  }
+  return { templates: sums.templates.subarray(0, count), rows: sums.rows.subarray(0, count) };
+}
+
+export function bytesOfGroups(groups: TemplateGroups | undefined): number {
+  return (groups?.rows.length ?? 0) * templateGroupBytes;
 }
 
 /** The index of a text in a short list; it is added where the list lacks it. */

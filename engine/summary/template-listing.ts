@@ -3,17 +3,21 @@
  * its cache.
  */
 
-import { chunkIdentity, type OpenChunkView, type SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import type { ColumnOf } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
+import { type AttributeGroups, listAttributeGroups } from "./attribute-groups.ts";
 import { listTemplateGroups, type TemplateGroups } from "./template-groups.ts";
 
 /** Asks for the templates of sealed chunks. */
 export interface TemplatesTask extends ChunkTask {
   kind: "templates";
+  /** Also which attributes their rows have, for which columns of all attributes are read. */
+  withAttributes: boolean;
 }
 
 /** The templates of a chunk's messages. */
@@ -29,6 +33,8 @@ export interface ListedTemplates {
   rows: Uint32Array;
   /** Rows by template (the index of its key) and level; undefined where they are too many. */
   groups: TemplateGroups | undefined;
+  /** Undefined where the task did not ask for them, null where they are too many. */
+  attributes: AttributeGroups | undefined | null;
 }
 
 /**
@@ -36,24 +42,37 @@ export interface ListedTemplates {
  * templates. Throws Failure "deadline", "cancelled", "limit".
  */
 export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
-  const { open, useColumns, yieldThread } = access;
+  const { useColumns, yieldThread } = access;
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
     await yieldThread();
     checkControl(task.control);
     if (ref.kind !== "sealed") continue;
-    const found = await useColumns(() => listChunk(open, ref));
+    const found = await useColumns(() => listChunk(ref, task, access));
     if (found !== undefined) listed.push(found);
   }
   return listed;
 }
 
-function listChunk(open: OpenChunkView, ref: SealedChunkRef): ListedTemplates | undefined {
+async function listChunk(
+  ref: SealedChunkRef,
+  { withAttributes, control }: TemplatesTask,
+  { open, yieldThread }: ChunkAccess,
+): Promise<ListedTemplates | undefined> {
   let view: ChunkView | undefined;
+  const pause = async () => {
+    await yieldThread();
+    checkControl(control);
+  };
   try {
     view = open(ref);
-    const templates = templatesIn(view);
-    return templates && { dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates };
+    const column = view.column({ kind: "message" });
+    if (column.kind !== "message") return undefined;
+    const templates = templatesIn(view, column);
+    const attributes = withAttributes
+      ? ((await listAttributeGroups(view, column.messages.codes, pause)) ?? null)
+      : undefined;
+    return { dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates, attributes };
   } catch (error) {
     // The query that reads the chunk reports its damage.
     if (error instanceof Failure && error.kind === "damage") return undefined;
@@ -63,9 +82,10 @@ function listChunk(open: OpenChunkView, ref: SealedChunkRef): ListedTemplates | 
   }
 }
 
-function templatesIn(view: ChunkView): Omit<ListedTemplates, "dir" | "chunk"> | undefined {
-  const column = view.column({ kind: "message" });
-  if (column.kind !== "message") return undefined;
+function templatesIn(
+  view: ChunkView,
+  column: ColumnOf<"message">,
+): Omit<ListedTemplates, "dir" | "chunk" | "attributes"> {
   const { templates, templateCount, slotBase, classes, codes } = column.messages;
   const keys = new TextBuilder();
   const rows = new Uint32Array(templateCount);

@@ -12,15 +12,16 @@ import { dayName } from "../model/day.ts";
 import type { Signal } from "../model/signal.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import type { GroupFilters } from "../template/variables/variable-needle.ts";
+import type { AttributeGroups } from "./attribute-groups.ts";
 import { type DayGroups, DaysSum } from "./days-sum.ts";
 import { type KnownGroups, KnownTemplates } from "./known-templates.ts";
 import { splitFrames } from "./stored-templates.ts";
-import type { ListedTemplates } from "./template-listing.ts";
+import type { ListedTemplates, TemplatesTask } from "./template-listing.ts";
 
 /** Lists templates on the scan threads, keeps them in files, and returns which chunks exist. */
 export interface TemplateSource {
   /** Leaves out chunks that have no templates or are damaged. */
-  list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
+  list: (refs: SealedChunkRef[], options: ListingOptions) => Promise<ListedTemplates[]>;
   /** The identities (`chunkIdentity`) of the chunks that the partition in a folder has now. */
   chunksIn: (partition: Pick<SealedChunkRef, "signal" | "day">) => ReadonlySet<string>;
   /** Whether the day is the newest one, which most new chunks belong to. */
@@ -30,6 +31,9 @@ export interface TemplateSource {
   /** Replaces a day's template file. */
   write: (dir: string, frames: readonly Uint8Array[]) => Promise<void>;
 }
+
+/** What is listed of chunks. */
+export type ListingOptions = Pick<TemplatesTask, "withAttributes">;
 
 /** Number of chunks in one listing. The templates of a chunk take some hundred kilobytes. */
 const chunksAtATime = 8;
@@ -79,7 +83,16 @@ export class TemplateSummaries {
 
   /** Returns whether a chunk's templates are not known yet and can be listed now. */
   lacks(ref: SealedChunkRef): boolean {
-    return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
+    return !this.#knows(ref) && this.#canLearn;
+  }
+
+  /** The same, for the attributes of its rows. */
+  lacksAttributes(ref: SealedChunkRef): boolean {
+    return this.#lacksAny(ref, { withAttributes: true }) && this.#canLearn;
+  }
+
+  get #canLearn(): boolean {
+    return this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
   /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
@@ -94,6 +107,11 @@ export class TemplateSummaries {
     view: ChunkView,
   ): KnownGroups | undefined {
     return this.#known.groupsOf(filters, dir, chunkIdentity(entry), filtersOf(view));
+  }
+
+  /** Which attributes the rows of each template have in a chunk; undefined where that is not known. */
+  attributesOf({ dir, entry }: SealedChunkRef): AttributeGroups | undefined {
+    return this.#known.attributesOf(dir, chunkIdentity(entry));
   }
 
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */
@@ -122,8 +140,13 @@ export class TemplateSummaries {
    * Lists the templates of chunks until `bytesMax` is reached. Where a listing is already running, waits for that one
    * instead.
    */
-  learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
-    this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
+  learn(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    pause: YieldThread,
+    options: ListingOptions = { withAttributes: false },
+  ): Promise<void> {
+    this.#learning ??= this.#learn(refs, source, pause, options).finally(() => (this.#learning = undefined));
     return this.#learning;
   }
 
@@ -166,15 +189,26 @@ export class TemplateSummaries {
     return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
+  /** Returns whether a listing would add something of a chunk. */
+  #lacksAny(ref: SealedChunkRef, { withAttributes }: ListingOptions): boolean {
+    const lacksAttributes = () => this.#known.lacksAttributes(ref.dir, chunkIdentity(ref.entry));
+    return !this.#knows(ref) || (withAttributes && lacksAttributes());
+  }
+
   /** Returns whether a chunk's templates are known, or known not to be kept. */
   #knows({ dir, entry }: SealedChunkRef): boolean {
     return this.#known.has(dir, chunkIdentity(entry));
   }
 
-  async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+  async #learn(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    pause: YieldThread,
+    options: ListingOptions,
+  ): Promise<void> {
     await this.#recalling?.catch(() => undefined);
     await this.#recall(refs, source, pause, () => false);
-    await this.#list(refs, source, pause);
+    await this.#list(refs, source, pause, options);
     for (const [ref] of daysOf(refs)) if (!this.#isEnding) await this.#store(ref!, source, pause);
   }
 
@@ -228,15 +262,20 @@ export class TemplateSummaries {
     if (frames !== undefined) await source.write(dir, frames);
   }
 
-  async #list(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
+  async #list(
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+    pause: YieldThread,
+    options: ListingOptions,
+  ): Promise<void> {
     // Another listing may have added some of them since.
-    const lacking = refs.filter((ref) => !this.#knows(ref));
+    const lacking = refs.filter((ref) => this.#lacksAny(ref, options));
     for (let from = 0; from < lacking.length; from += chunksAtATime) {
       if (this.#isEnding || !(await this.#makeRoom(pause))) return;
       const some = lacking.slice(from, from + chunksAtATime);
       let listed: ListedTemplates[];
       try {
-        listed = await source.list(some);
+        listed = await source.list(some, options);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         this.#fullUntilMs = performance.now() + recentMs;

@@ -43,8 +43,8 @@ export interface IndexedChunk {
 export interface TextCount {
   /** Rows that pass by the static text of their templates. */
   rows: Float64Array;
-  /** The templates whose messages all pass. */
-  passing: ReadonlySet<number>;
+  /** 1 for each template whose messages all pass, by its number. */
+  passing: Uint8Array;
   /** 1 where more rows may pass: the count is not exact. */
   isResidual: Uint8Array;
   /**
@@ -143,11 +143,11 @@ export class TextCounts {
     const holding = new Set(matching);
     const rows = new Float64Array(this.#index.chunkCount);
     const isResidual = new Uint8Array(rows.length);
-    const passing = new Set<number>();
+    const passing = new Uint8Array(this.#index.size);
     for (const template of holding) {
       const result = match(template);
       if (result === "all") {
-        passing.add(template);
+        passing[template] = 1;
         this.#index.addRows(template, rows);
       } else if (result === "some") this.#index.markChunks(template, isResidual);
     }
@@ -202,6 +202,11 @@ function isExact(
       })
     );
   });
+}
+
+/** Joins what passes two filters; see `TextCount.passing`. */
+export function passBoth(one: Uint8Array, other: Uint8Array): Uint8Array {
+  return one.map((passes, template) => passes & (other[template] ?? 0));
 }
 
 /** Makes a value when it is first asked for. */

@@ -15,7 +15,7 @@ import { ChunkReaders } from "../scan/chunk-readers.ts";
 import { ColumnCache, type ColumnCacheOptions, ColumnMemoryFailure } from "../scan/column-cache.ts";
 import {
   countFields,
-  countFieldsFromHeaders,
+  countFieldsFromMetadata,
   type FieldCountAnswer,
   type FieldCountTask,
 } from "../scan/field-count-scan.ts";
@@ -193,7 +193,7 @@ export class ScanExecutor {
         return { ...unknown, ...(await aggregateFromMetadata(task, access, sources)) };
       }
       case "fields":
-        return { ...unknown, ...(await countFieldsFromHeaders(task, access)) };
+        return { ...unknown, ...(await countFieldsFromMetadata(task, access, templates)) };
       case "values":
         return { ...unknown, ...(await pruneValueCount(task, access)) };
       case "columns":
@@ -201,9 +201,18 @@ export class ScanExecutor {
     }
   }
 
-  /** Lists the templates of chunks, so that the next query can be answered from them. */
-  learn(refs: readonly SealedChunkRef[], source: TemplateSource): Promise<void> {
-    return this.#templates.learn(refs, source, yieldWhenDue());
+  /**
+   * Lists the templates of chunks that a task found unknown, so that the next task can be answered from them. After a count of
+   * rows or fields the scan threads have the columns of all these chunks in their caches. A search may have read only the newest
+   * of them, so nothing is listed after it.
+   */
+  async learn(
+    { kind }: Pick<RowTask, "kind">,
+    refs: readonly SealedChunkRef[],
+    source: TemplateSource,
+  ): Promise<void> {
+    if (kind !== "aggregate" && kind !== "fields") return;
+    await this.#templates.learn(refs, source, yieldWhenDue(), { withAttributes: kind === "fields" });
   }
 
   /** Reads the files of the templates of chunks that are not known yet, until the query must end. */
@@ -256,7 +265,7 @@ export class ScanExecutor {
       this.#learning = undefined;
       onRead();
     }
-    if (unlisted.size > 0 && task.kind === "aggregate") await this.learn([...unlisted], source);
+    if (unlisted.size > 0) await this.learn(task, [...unlisted], source);
   }
 
   /** Keeps the counts of a day; see `DaySummaries.keep`. */

@@ -46,7 +46,7 @@ describe("room for templates", () => {
       asked.push(`${dir}: ${entry.id}`);
       const { keys, ids } = keysOf(day);
       const rows = new Uint32Array(templates).fill(1);
-      return { dir, chunk: chunkIdentity(entry), keys, ids, rows, groups: undefined };
+      return { dir, chunk: chunkIdentity(entry), keys, ids, rows, groups: undefined, attributes: undefined };
     });
 
   test("days that do not fit together do not push each other out", async () => {
@@ -89,8 +89,8 @@ describe("room for templates", () => {
     const random = new Random(seed, 7);
     const levelTexts = ["info", undefined];
     const rowsIn = new Map<SealedChunkRef, Uint32Array>();
-    const listRows: TemplateSource["list"] = async (refs) =>
-      (await list(refs)).map((listed, i) => {
+    const listRows: TemplateSource["list"] = async (refs, options) =>
+      (await list(refs, options)).map((listed, i) => {
         const rows = Uint32Array.from(listed.rows, () => random.between(1, 9));
         rowsIn.set(refs[i]!, rows);
         const groups = {
@@ -143,8 +143,8 @@ describe("room for templates", () => {
     const random = new Random(seed, 8);
     const refs = Array.from({ length: 24 }, (_, day) => [refOf(day, 1), refOf(day, 2), refOf(day, 3)]).flat();
     const rowsIn = new Map<SealedChunkRef, Map<string, number>>();
-    const listRows: TemplateSource["list"] = async (some) =>
-      (await list(some)).map((listed, i) => {
+    const listRows: TemplateSource["list"] = async (some, options) =>
+      (await list(some, options)).map((listed, i) => {
         const { day } = some[i]!;
         const levelTexts = [`level ${random.below(40)}`, undefined, `LEVEL ${random.below(40)}`];
         const rows = Uint32Array.from(listed.rows, () => random.between(1, 9));
@@ -212,8 +212,8 @@ describe("room for templates", () => {
     // One chunk more than eight frames have; it has one group of rows.
     const refs = Array.from({ length: 65 }, (_, id) => refOf(0, id));
     const chunksIn = () => new Set(refs.map(({ entry }) => chunkIdentity(entry)));
-    const listGrouped: TemplateSource["list"] = async (some) =>
-      (await list(some)).map((listed, i) => {
+    const listGrouped: TemplateSource["list"] = async (some, options) =>
+      (await list(some, options)).map((listed, i) => {
         const rows = some[i] === refs.at(-1) ? listed.rows.subarray(0, 1) : listed.rows;
         const vectors = { levels: new Uint8Array(rows.length), firstMs: rows, lastMs: rows };
         return {
