@@ -105,12 +105,12 @@ const parts = {
   },
   /**
    * Bodies that come in or wait for a decoding thread, messages from sockets, and rows that wait for tails. With the maximum,
-   * a quarter of it holds more than what each decoding thread makes a full chunk of, for one sender.
+   * one sender's share is what each decoding thread makes a full chunk of, and one body more.
    */
   bodies: {
     bytesMin: 32 * MiB,
     weight: 6,
-    bytesMax: (cores) => Math.max(GiB, 5 * (cores + 1) * chunkMessageBytesMax),
+    bytesMax: (cores) => Math.max(1.25 * GiB, 6 * (cores + 1) * chunkMessageBytesMax),
     uses: taking,
   },
   /** Batches that wait for the disk. */
@@ -301,7 +301,8 @@ function fillParts(
     journalQueueBytes: journal,
     ...decoding,
     loadBytes: findLoadBytes(divided, decoding.pieceThreads, chunkCaps),
-    requestBytes: bodies / 2,
+    // What is left of the part are buffers of bodies that are free.
+    requestBytes: 0.4 * bodies,
     socketBytes: Math.min(bodies / 4, waitingBytesMax),
     tailBytes: Math.min(bodies / 4, waitingBytesMax),
   };

@@ -11,6 +11,7 @@ import type { AnswerSource, ChunkAnswerSource } from "../summary/answer-source.t
 import type { DayGroups } from "../summary/days-sum.ts";
 import { listFields, toLabel } from "../summary/header-counts.ts";
 import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
+import { passAll } from "../summary/template-groups.ts";
 import { getOrMake } from "../vector/map-entry.ts";
 import { addDays, bucketOfExtent, commonBucket } from "./aggregate-metadata.ts";
 import type { AggregateTask } from "./aggregate-task.ts";
@@ -69,7 +70,7 @@ export function fromTemplateDays(state: AggregationState, templates: TemplateCou
     });
     for (const day of await addToSum(state, templates, days, pause)) {
       await pause();
-      adder.add({ ...day, passing: undefined }, { kind: "always" }, day.day, day.bucket);
+      adder.add({ ...day, passing: [] }, { kind: "always" }, day.day, day.bucket);
     }
     return residual;
   };
@@ -129,7 +130,12 @@ class GroupAdder {
     this.#state = state;
   }
 
-  add({ groups, names, passing }: KnownGroups, levelFilter: Filter, day: number, bucket: number): void {
+  add(
+    { groups, names, passing: [passing, ...others] }: KnownGroups,
+    levelFilter: Filter,
+    day: number,
+    bucket: number,
+  ): void {
     const { templates, levels, rows, firstMs, lastMs, levelTexts } = groups;
     const beginMs = dayStartMs(day);
     const isLevelSelected = compileRowTest<string | undefined>(levelFilter, (text) => text);
@@ -143,7 +149,7 @@ class GroupAdder {
       // Most templates do not pass, so this comes first.
       if (passing !== undefined && passing[template] !== 1) continue;
       const known = groupsOf[levels[i]!];
-      if (known === undefined) continue;
+      if (known === undefined || !passAll(others, template)) continue;
       let group = known.get(template);
       if (group === undefined) {
         group = this.#findOrAdd(names.idOf(template), levelTexts[levels[i]!]);

@@ -24,8 +24,8 @@ import {
   type OpenChunk,
 } from "../summary/answer-source.ts";
 import { countAttributeRows } from "../summary/attribute-groups.ts";
-import type { TemplateCounts } from "../summary/template-counts.ts";
-import type { TemplateGroups } from "../summary/template-groups.ts";
+import type { KnownGroups, TemplateCounts } from "../summary/template-counts.ts";
+import { passAll } from "../summary/template-groups.ts";
 import { type ChunkMatch, matchedRowNumbers, matchRows } from "./matched-rows.ts";
 
 /** Asks how many of the matching rows of some chunks have each field. */
@@ -120,34 +120,34 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
 function fromTemplates(count: FieldCount, templates: TemplateCounts): ChunkAnswerSource {
   return ({ ref, view, residual }) => {
     if (!mayCountWhole(count, view) || !residual.every(isMessageTextFilter)) return false;
-    const known = templates.attributesOf(residual, ref, view);
+    const known = templates.groupsOf(residual, ref, view);
     if (known === undefined) return false;
-    const { groups, attributes, passing } = known;
-    const rows = addPassingRows(count.answer, groups, passing);
+    const found = countPassing(known);
+    // Where no row passes there are no attributes to count.
+    const attributes = found.rows === 0 ? undefined : templates.attributesOf(ref);
+    if (found.rows > 0 && attributes === undefined) return false;
+    count.answer.rows += found.rows;
+    count.answer.levels += found.levels;
     for (const { role, key, present } of view.header.columns.all())
-      if (role === "attribute" && present === view.rows) addKey(count, key, rows);
-    const counts = countAttributeRows(attributes, passing);
-    for (const [i, key] of attributes.keys.entries()) addKey(count, key, counts[i]!);
+      if (role === "attribute" && present === view.rows) addKey(count, key, found.rows);
+    const counts = attributes && countAttributeRows(attributes, known.passing);
+    for (const [i, key] of (attributes?.keys ?? []).entries()) addKey(count, key, counts![i]!);
     count.scanned.chunksCounted++;
     countSkippedChunk(count.scanned, chunkSize(ref));
     return true;
   };
 }
 
-/** Adds the rows of the templates that pass, and those with a level that is not empty; returns the rows. */
-function addPassingRows(
-  answer: FieldCountAnswer,
-  { templates, levels, rows, levelTexts }: TemplateGroups,
-  passing: Uint8Array | undefined,
-): number {
+/** The rows of the templates that pass, and those of them with a level that is not empty. */
+function countPassing({ groups, passing }: KnownGroups): Pick<FieldCountAnswer, "rows" | "levels"> {
+  const { templates, levels, rows, levelTexts } = groups;
   const hasLevel = levelTexts.map((text) => text !== undefined && text !== "");
-  let sum = 0;
+  const sum = { rows: 0, levels: 0 };
   for (let i = 0; i < rows.length; i++) {
-    if (passing !== undefined && passing[templates[i]!] !== 1) continue;
-    sum += rows[i]!;
-    if (hasLevel[levels[i]!]!) answer.levels += rows[i]!;
+    if (!passAll(passing, templates[i]!)) continue;
+    sum.rows += rows[i]!;
+    if (hasLevel[levels[i]!]!) sum.levels += rows[i]!;
   }
-  answer.rows += sum;
   return sum;
 }
 

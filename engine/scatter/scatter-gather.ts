@@ -137,9 +137,7 @@ export async function scatterGather<Answer extends ScanAnswer>(
     const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
     if (metadata.isLeftToOthers) context.runInBackground(learnMetadata(context, task));
     if (metadata.unlisted.size > 0)
-      context.runInBackground(
-        context.queryThread.learn(task, [...metadata.unlisted], templateSource(context)),
-      );
+      context.runInBackground(context.queryThread.learn(task, metadata.unlisted, templateSource(context)));
     return [metadata.answer as ScanAnswer as Answer, ...answers];
   });
 }

@@ -3,11 +3,11 @@
  * without reading a column.
  */
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import type { Column } from "../column/column.ts";
+import { hasValue } from "../column/column.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import { hasBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import { getOrMake } from "../vector/map-entry.ts";
+import { passAll } from "./template-groups.ts";
 
 /** The rows of a chunk by template and by the combination of attributes that they have. */
 export interface AttributeGroups {
@@ -23,15 +23,16 @@ export interface AttributeGroups {
   rows: Uint32Array;
 }
 
-/** Chunks with more keys or combinations are read for each question: their groups would take the memory of many others. */
-const keysMax = 1_024;
+/** Chunks with more combinations are read for each question: their groups would take the memory of many others. */
 const setsMax = 4_096;
 /** Bytes of an entry in all vectors of groups. */
 const groupBytes = 4 + 2 + 4;
+/** Memory of a key beside its characters, of which each takes two bytes at most. */
+const keyBytes = 40;
 
 /**
  * Groups the rows of a chunk by attributes that have columns of their own. `codes`: the template of each row. Undefined where
- * there are too many keys or combinations.
+ * there are too many combinations.
  */
 export async function listAttributeGroups(
   view: ChunkView,
@@ -40,30 +41,30 @@ export async function listAttributeGroups(
 ): Promise<AttributeGroups | undefined> {
   const columns = view.header.columns.all();
   const optional = columns.filter(({ role, present }) => role === "attribute" && present < view.rows);
-  if (optional.length > keysMax) return undefined;
   const keys = optional.map(({ key }) => key);
   const combinations = new Combinations(view.rows);
   for (const [i, key] of keys.entries()) {
     await pause();
-    combinations.divide(i, presenceIn(view.column({ kind: "attribute", key })));
+    const column = view.column({ kind: "attribute", key });
+    combinations.divide(i, (row) => hasValue(column, row));
     if (combinations.count > setsMax) return undefined;
   }
   return { keys, ...combinations.finish(), ...countGroups(codes, combinations.sets) };
 }
 
-/** Memory in bytes, roughly: chunks share the texts of keys. */
+/** Estimated memory in bytes. */
 export function attributeGroupsBytes(groups: AttributeGroups | undefined | null): number {
   if (groups === undefined || groups === null) return 0;
   const { keys, setKeys, setOffsets, rows } = groups;
-  return keys.length * 8 + setKeys.byteLength + setOffsets.byteLength + rows.length * groupBytes;
+  const ofKeys = keys.reduce((sum, { length }) => sum + keyBytes + length * 2, 0);
+  return ofKeys + setKeys.byteLength + setOffsets.byteLength + rows.length * groupBytes;
 }
 
-/** Adds up, for each key, the rows that have it; of templates whose entry in `passing` is 1, or of all. */
-export function countAttributeRows(groups: AttributeGroups, passing: Uint8Array | undefined): Float64Array {
+/** Adds up, for each key, the rows that have it, of the templates that pass; see `KnownGroups.passing`. */
+export function countAttributeRows(groups: AttributeGroups, passing: readonly Uint8Array[]): Float64Array {
   const { keys, setKeys, setOffsets, templates, sets, rows } = groups;
   const ofSets = new Float64Array(setOffsets.length - 1);
-  for (let i = 0; i < rows.length; i++)
-    if (passing === undefined || passing[templates[i]!] === 1) ofSets[sets[i]!]! += rows[i]!;
+  for (let i = 0; i < rows.length; i++) if (passAll(passing, templates[i]!)) ofSets[sets[i]!]! += rows[i]!;
   const ofKeys = new Float64Array(keys.length);
   for (const [set, count] of ofSets.entries()) {
     if (count === 0) continue;
@@ -123,20 +124,4 @@ function countGroups(codes: Codes, sets: Uint16Array): Pick<AttributeGroups, "te
     sets: Uint16Array.from(groups, (group) => group % setsMax),
     rows: Uint32Array.from(counts.values(), ({ rows }) => rows),
   };
-}
-
-/** Tells which rows have a value. */
-function presenceIn(column: Column): (row: number) => boolean {
-  switch (column.kind) {
-    case "absent":
-      return () => false;
-    case "message":
-      return () => true;
-    case "dictionary":
-      return (row) => column.codes[row]! < column.valueCount;
-    default: {
-      const { valid } = column;
-      return valid === null ? () => true : (row) => hasBit(valid, row);
-    }
-  }
 }

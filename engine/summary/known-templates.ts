@@ -22,7 +22,7 @@ import {
   templateGroupBytes,
 } from "./template-groups.ts";
 import type { ListedTemplates } from "./template-listing.ts";
-import { type IndexedChunk, passBoth, TextCounts } from "./text-counts.ts";
+import { type IndexedChunk, TextCounts } from "./text-counts.ts";
 
 /** Maximum number of chunks, and about that of groups, in a frame: one is encoded or decoded without a pause. */
 const frameChunksMax = 8;
@@ -59,8 +59,8 @@ export interface KnownGroups {
   groups: TemplateGroups;
   /** Names the templates; the same object for all chunks of an answer, unless days were dropped meanwhile. */
   names: Pick<IndexedTemplates, "size" | "idOf">;
-  /** 1 for each template whose messages pass all filters, by its number; undefined where all do. */
-  passing: Uint8Array | undefined;
+  /** For each filter 1 for each template whose messages all pass it, by its number. */
+  passing: readonly Uint8Array[];
 }
 
 /** A chunk whose templates are known. */
@@ -154,7 +154,8 @@ export class KnownTemplates {
     }
     day.indexBytes += this.#index.byteLength - bytesBefore;
     const known = day.chunks.get(chunk);
-    if (known === undefined || attributes === undefined) return;
+    // Without the rows by level nobody asks for attributes.
+    if (known?.rowGroups === undefined || attributes === undefined) return;
     known.attributes = attributes && numberTemplates(attributes, templates);
     day.ownBytes += attributeGroupsBytes(known.attributes);
   }
@@ -315,11 +316,11 @@ export class KnownTemplates {
   ): KnownGroups | undefined {
     const known = this.#use(dir)?.chunks.get(chunk);
     if (known?.rowGroups === undefined) return undefined;
-    let passing: Uint8Array | undefined;
+    const passing: Uint8Array[] = [];
     for (const filter of texts) {
       const count = this.#counts.exactCount(filter, known, filters);
       if (count === undefined) return undefined;
-      passing = passing === undefined ? count.passing : passBoth(passing, count.passing);
+      passing.push(count.passing);
     }
     return { groups: known.rowGroups, names: this.#index, passing };
   }

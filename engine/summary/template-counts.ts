@@ -8,10 +8,13 @@ import type { AttributeGroups } from "./attribute-groups.ts";
 import type { DayGroups, DaysSum } from "./days-sum.ts";
 import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
 import type { KnownGroups } from "./known-templates.ts";
-import type { TemplateSummaries } from "./template-summaries.ts";
+import type { ListingOptions, TemplateSummaries } from "./template-summaries.ts";
 import { canAnswerFromTemplates } from "./text-counts.ts";
 
 export type { KnownGroups };
+
+const withoutAttributes: ListingOptions = { withAttributes: false };
+const withAttributes: ListingOptions = { withAttributes: true };
 
 /**
  * How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of
@@ -23,17 +26,15 @@ export type CountTexts = (
   view: ChunkView,
 ) => CountTextRows | undefined;
 
-/** The rows of a chunk by template and level, and which attributes they have. */
-export interface KnownAttributes extends KnownGroups {
-  attributes: AttributeGroups;
-}
-
 /** For a thread that knows no templates: nothing is known of any text. */
 export const unknownTexts: CountTexts = () => unknownTextRows;
 
 export class TemplateCounts {
-  /** Chunks whose templates, or attributes by template, are not known yet, and would answer a filter of the query. */
-  readonly unlisted = new Set<SealedChunkRef>();
+  /**
+   * Chunks of which something is not known yet, and what: their templates, which would answer a filter of the query, or the
+   * attributes of the rows of each, which would answer the query.
+   */
+  readonly unlisted = new Map<SealedChunkRef, ListingOptions>();
   readonly #templates: TemplateSummaries;
 
   constructor(templates: TemplateSummaries) {
@@ -57,26 +58,17 @@ export class TemplateCounts {
     if (ref.kind !== "sealed") return undefined;
     const groups = this.#templates.groupsOf(filters, ref, view);
     if (groups === undefined && filters.every(canAnswerFromTemplates) && this.#templates.lacks(ref))
-      this.unlisted.add(ref);
+      this.unlisted.set(ref, withoutAttributes);
     return groups;
   }
 
-  /** The same, and which attributes the rows of each template have. */
-  attributesOf(
-    filters: readonly MessageTextFilter[],
-    ref: ChunkRef,
-    view: ChunkView,
-  ): KnownAttributes | undefined {
+  /** Which attributes the rows of each template have in a chunk whose templates decide the query; undefined where unknown. */
+  attributesOf(ref: ChunkRef): AttributeGroups | undefined {
     if (ref.kind !== "sealed") return undefined;
     const attributes = this.#templates.attributesOf(ref);
-    if (
-      attributes === undefined &&
-      filters.every(canAnswerFromTemplates) &&
-      this.#templates.lacksAttributes(ref)
-    )
-      this.unlisted.add(ref);
-    const groups = attributes && this.groupsOf(filters, ref, view);
-    return groups && { ...groups, attributes };
+    if (attributes === undefined && this.#templates.lacksAttributes(ref))
+      this.unlisted.set(ref, withAttributes);
+    return attributes;
   }
 
   /** All rows of some chunks of one day by template and level; undefined where that is not known. */
@@ -93,7 +85,7 @@ export class TemplateCounts {
     if (ref.kind !== "sealed") return undefined;
     const rows = this.#templates.rowsOf(filter, ref, view);
     if (rows === undefined && canAnswerFromTemplates(filter) && this.#templates.lacks(ref))
-      this.unlisted.add(ref);
+      this.unlisted.set(ref, withoutAttributes);
     return rows;
   }
 }

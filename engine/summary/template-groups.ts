@@ -108,6 +108,12 @@ export function bytesOfGroups(groups: TemplateGroups | undefined): number {
   return (groups?.rows.length ?? 0) * templateGroupBytes;
 }
 
+/** Returns whether the messages of a template pass all filters; see `KnownGroups.passing`. */
+export function passAll(passing: readonly Uint8Array[], template: number): boolean {
+  for (const each of passing) if (each[template] !== 1) return false;
+  return true;
+}
+
 /** The index of a text in a short list; it is added where the list lacks it. */
 function findOrPush(texts: (string | undefined)[], text: string | undefined): number {
   const index = texts.indexOf(text);

@@ -278,7 +278,9 @@ export class TemplateSummaries {
         listed = await source.list(some, options);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        this.#fullUntilMs = performance.now() + recentMs;
+        if (options.withAttributes)
+          for (const ref of some) this.#known.skip(ref.dir, chunkIdentity(ref.entry));
+        else this.#fullUntilMs = performance.now() + recentMs;
         return;
       }
       for (const day of Map.groupBy(some, ({ dir }) => dir).values()) this.#dropMerged(day[0]!, source);

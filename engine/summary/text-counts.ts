@@ -204,11 +204,6 @@ function isExact(
   });
 }
 
-/** Joins what passes two filters; see `TextCount.passing`. */
-export function passBoth(one: Uint8Array, other: Uint8Array): Uint8Array {
-  return one.map((passes, template) => passes & (other[template] ?? 0));
-}
-
 /** Makes a value when it is first asked for. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;

@@ -49,7 +49,11 @@ import {
 import { DaySummaries, type UncountedDay } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
-import { type TemplateSource, TemplateSummaries } from "../summary/template-summaries.ts";
+import {
+  type ListingOptions,
+  type TemplateSource,
+  TemplateSummaries,
+} from "../summary/template-summaries.ts";
 import { SharedLock } from "../threads/shared-lock.ts";
 import { Turns } from "../threads/turns.ts";
 
@@ -85,8 +89,8 @@ export type ScanThreadTask = ScanTask | ForgetTask | EndWarmUpRoundTask;
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
-  /** Chunks whose templates would answer a filter of the query if they were listed. */
-  unlisted: ReadonlySet<SealedChunkRef>;
+  /** What is not known yet of some chunks and would answer the query; see `TemplateCounts.unlisted`. */
+  unlisted: ReadonlyMap<SealedChunkRef, ListingOptions>;
   /** Whether some residual chunks were not opened. */
   isLeftToOthers: boolean;
   /** Days whose counts are worth keeping: the next query would be answered from them. See `keepCounts`. */
@@ -202,17 +206,24 @@ export class ScanExecutor {
   }
 
   /**
-   * Lists the templates of chunks that a task found unknown, so that the next task can be answered from them. After a count of
-   * rows or fields the scan threads have the columns of all these chunks in their caches. A search may have read only the newest
-   * of them, so nothing is listed after it.
+   * Lists what a task found unknown of some chunks, so that the next task can be answered from it. After a count of rows or
+   * fields the scan threads have the columns for it in their caches. A search may have read only the newest chunks, so nothing
+   * is listed after it.
    */
   async learn(
     { kind }: Pick<RowTask, "kind">,
-    refs: readonly SealedChunkRef[],
+    unlisted: ReadonlyMap<SealedChunkRef, ListingOptions>,
     source: TemplateSource,
   ): Promise<void> {
     if (kind !== "aggregate" && kind !== "fields") return;
-    await this.#templates.learn(refs, source, yieldWhenDue(), { withAttributes: kind === "fields" });
+    const ofOptions = Map.groupBy(unlisted, ([, options]) => options);
+    for (const [options, chunks] of ofOptions)
+      await this.#templates.learn(
+        chunks.map(([ref]) => ref),
+        source,
+        yieldWhenDue(),
+        options,
+      );
   }
 
   /** Reads the files of the templates of chunks that are not known yet, until the query must end. */
@@ -251,7 +262,7 @@ export class ScanExecutor {
     source: TemplateSource,
     { signal, onRead }: { signal: AbortSignal; onRead: () => void },
   ): Promise<void> {
-    let unlisted: ReadonlySet<SealedChunkRef>;
+    let unlisted: MetadataAnswer["unlisted"];
     try {
       await setTimeout(learnAfterMs, undefined, { signal });
       ({ unlisted } = await this.#withColumns(task, (charged, access) =>
@@ -265,7 +276,7 @@ export class ScanExecutor {
       this.#learning = undefined;
       onRead();
     }
-    if (unlisted.size > 0) await this.learn(task, [...unlisted], source);
+    await this.learn(task, unlisted, source);
   }
 
   /** Keeps the counts of a day; see `DaySummaries.keep`. */

@@ -156,8 +156,8 @@ export function defineRoute<
   };
 }
 
-function toRouteBody({ bytesMax, contentTypes, takeMemory }: RouteBody): RouteBody {
-  return { bytesMax, contentTypes, ...(takeMemory === undefined ? {} : { takeMemory }) };
+function toRouteBody({ bytesMax, contentTypes, memory }: RouteBody): RouteBody {
+  return { bytesMax, contentTypes, ...(memory === undefined ? {} : { memory }) };
 }
 
 function toRouteParts<Path extends string, Body, Query extends Parameters, Headers extends Parameters>(

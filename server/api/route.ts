@@ -58,17 +58,22 @@ export class Reply {
   }
 }
 
+/** Memory that bodies are received in, each body in memory of its own. */
+export interface RouteMemory {
+  /** Undefined where new memory is to be taken. The route has the memory back with the body. */
+  take: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;
+  /** Takes back the memory of a body that the route does not get, as that of a client that went away. */
+  giveBack: (memory: Uint8Array) => void;
+}
+
 /** Which bodies a route accepts. */
 export interface RouteBody {
   /** Bytes on the wire; more are answered with 413. Of a body in parts, the bytes that no part has taken yet. */
   bytesMax: number;
   /** Media types; "" stands for a missing Content-Type. */
   contentTypes: readonly string[];
-  /**
-   * Memory for a large body of so many bytes, which no one else has; undefined where new memory is to be taken. The
-   * route has it back with the body.
-   */
-  takeMemory?: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;
+  /** Memory for large bodies; new memory by default. */
+  memory?: RouteMemory;
   /** Bodies without a Content-Encoding are taken in parts: `answer` gets the rest, which no part has taken. */
   parts?: RouteParts;
 }

@@ -8,8 +8,13 @@ import { bodyBlockBytes } from "./limits.ts";
  */
 const announcedShare = 16;
 
-/** Memory for a whole body of so many bytes; undefined where new memory is to be taken. */
-export type TakeMemory = (bytes: number) => Uint8Array | undefined;
+/** Memory for whole bodies. */
+export interface BodyMemory {
+  /** Undefined where new memory is to be taken. */
+  take: (bytes: number) => Uint8Array | undefined;
+  /** Takes the memory back. Does nothing with other memory. */
+  giveBack: (memory: Uint8Array) => void;
+}
 
 /**
  * Copies chunks into few blocks. A client may send its body byte by byte, and an array for each would take a hundred
@@ -18,15 +23,17 @@ export type TakeMemory = (bytes: number) => Uint8Array | undefined;
 export class BodyBlocks {
   /** Length of the whole body, where the client announced it; else 0. */
   readonly #announced: number;
-  readonly #takeMemory: TakeMemory;
+  readonly #memory: BodyMemory | undefined;
+  /** The block for the whole body. */
+  #gathered: Uint8Array | undefined;
   readonly #blocks: Uint8Array[] = [];
   /** Bytes of the last block that are filled. */
   #filled = 0;
   #bytes = 0;
 
-  constructor(announced: number | null = null, takeMemory: TakeMemory = () => undefined) {
+  constructor(announced: number | null = null, memory?: BodyMemory) {
     this.#announced = announced ?? 0;
-    this.#takeMemory = takeMemory;
+    this.#memory = memory;
   }
 
   /** Number of arrays that hold the bytes. */
@@ -81,7 +88,8 @@ export class BodyBlocks {
    * is not touched before it is filled.
    */
   #gather(bytes: number): Uint8Array {
-    const block = this.#takeMemory(bytes) ?? new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+    const block = this.#memory?.take(bytes) ?? new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
+    this.#gathered = block;
     let at = 0;
     for (const each of this.#blocks) {
       block.set(each, at);
@@ -93,7 +101,10 @@ export class BodyBlocks {
     return block;
   }
 
+  /** Forgets all bytes, which nobody may read any more. */
   clear(): void {
+    if (this.#gathered !== undefined) this.#memory?.giveBack(this.#gathered);
+    this.#gathered = undefined;
     this.#blocks.length = 0;
     this.#filled = 0;
     this.#bytes = 0;

@@ -3,7 +3,7 @@
 import type { BodyParts } from "../api/route.ts";
 import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { Budget } from "../throttle/shared-budget.ts";
-import { BodyBlocks, type TakeMemory } from "./body-blocks.ts";
+import { BodyBlocks, type BodyMemory } from "./body-blocks.ts";
 import { bodyReceiveMsMax } from "./limits.ts";
 
 /** How a body is read. */
@@ -15,7 +15,7 @@ export interface BodyReading {
   /** The part of the sender in the bytes of all bodies. */
   budget: Budget;
   /** Memory for a large body that is received as a whole; new memory by default. */
-  takeMemory?: TakeMemory | undefined;
+  memory?: BodyMemory | undefined;
   /** Absent: the body is received as a whole. */
   parts?: BodyParts | undefined;
 }
@@ -43,8 +43,8 @@ export class BodyReceiver {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    const { parts, announced, takeMemory } = options;
-    this.#blocks = new BodyBlocks(parts === undefined ? announced : null, takeMemory);
+    const { parts, announced, memory } = options;
+    this.#blocks = new BodyBlocks(parts === undefined ? announced : null, memory);
     this.#partBytes = options.parts?.bytes ?? Number.POSITIVE_INFINITY;
     this.#timer = setTimeout(() => {
       const within = `within ${bodyReceiveMsMax / 1000} s`;

@@ -310,7 +310,7 @@ async function readBody(
   const budget = bodyBytes.of(holder);
   if (route.body === null)
     return exchange.readBody({ bytesMax: 0, announced: null, budget }).catch(refuseBody);
-  const { contentTypes, bytesMax, parts, takeMemory } = route.body;
+  const { contentTypes, bytesMax, parts, memory } = route.body;
   checkContentType(contentTypes, head);
   const isInParts = parts !== undefined && !head.headers.has("content-encoding");
   const taking = isInParts ? { bytes: parts.bytes, take } : undefined;
@@ -318,7 +318,7 @@ async function readBody(
   const possibleMax = Math.min(bytesMax, Math.floor(bodyBytes.holderMax));
   return exchange.readBody({
     ...{ bytesMax: possibleMax, announced: announcedBytes(head), budget, parts: taking },
-    takeMemory: takeMemory && ((bytes) => takeMemory(bytes, head.headers)),
+    memory: memory && { ...memory, take: (bytes) => memory.take(bytes, head.headers) },
   });
 }
 

@@ -14,7 +14,6 @@ import { jaegerRoutes } from "./jaeger/routes.ts";
 import { journaldRoutes } from "./journald/routes.ts";
 import { lokiRoutes } from "./loki/routes.ts";
 import { otlpRoutes } from "./otlp/routes.ts";
-import { bodyGroupSizeOf } from "./pieces/group-size.ts";
 import { PieceIntake } from "./pieces/piece-intake.ts";
 import { BoundedBodies } from "./pieces/shared-bodies.ts";
 import { remoteWriteRoutes } from "./prometheus/routes.ts";
@@ -55,7 +54,7 @@ export function ingestPart(
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(decodeMsMax === undefined ? {} : { decodeMsMax }),
   });
-  const bodies = new BoundedBodies(memory.requestBytes / 2, bodyGroupSizeOf(memory, "logs").bytesMax);
+  const bodies = new BoundedBodies(memory.requestBytes / 2);
   return {
     intake,
     routes: [

@@ -124,7 +124,10 @@ function bodyRoute(name: string, signal: Signal, takers: Takers): Route {
     body: raw({
       bytesMax: jsonLinesBodyBytesMax,
       contentTypes,
-      takeMemory: (bytes, headers) => (headers.has(piecesHeaderKey) ? takers.bodies.take(bytes) : undefined),
+      memory: {
+        take: (bytes, headers) => (headers.has(piecesHeaderKey) ? takers.bodies.take(bytes) : undefined),
+        giveBack: (memory) => takers.bodies.giveBack(memory),
+      },
       schema: z.array(z.looseObject({})),
     }),
     response: takenRows,

@@ -42,7 +42,7 @@ export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Asyn
 
 /** The first bodies are small, so that a person soon sees how fast it goes. */
 const bodyBytesFirst = 4 * 1024 * 1024;
-/** The next ones are so much larger that they are answered in this time, if that is so many times at least and at most. */
+/** The next ones are to be answered in this time, but grow by these factors at least and at most. */
 const soonMs = 2_000;
 const growthMin = 2;
 const growthMax = 16;
@@ -149,14 +149,16 @@ export function makeServerDelivery(
   };
 }
 
-/** The first batches, as many as fit; at least one. */
+/** The first batches, as many as fit, or fewer, so that the bodies of all batches are about as large as each other; at least one. */
 function takeBody(batches: readonly Batch[], bytesMax: number): readonly Batch[] {
+  const total = sumBytes(batches);
+  const each = total / Math.ceil(total / bytesMax);
   const body: Batch[] = [];
   let bytes = 0;
   for (const batch of batches) {
-    bytes += batch.bytes.length;
-    if (bytes > bytesMax && body.length > 0) break;
+    if (body.length > 0 && (bytes >= each || bytes + batch.bytes.length > bytesMax)) break;
     body.push(batch);
+    bytes += batch.bytes.length;
   }
   return body;
 }

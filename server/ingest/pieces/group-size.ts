@@ -32,7 +32,8 @@ export function groupSizeOf(
 /** The same for bodies of requests, of which one more may be on its way. */
 export function bodyGroupSizeOf(memory: MemoryBudget, signal: Signal): GroupSize {
   const { bytesMax, ...size } = groupSizeOf(memory, signal);
-  // Bodies are charged to one budget, of which one sender has half at most. They lie in buffers that are a little larger.
+  // One sender has half of the bytes of all bodies at most. The pool of buffers has as many, and buffers are a little larger than
+  // bodies.
   const bodyRoom = memory.requestBytes / 2 / (size.atATime + 1) / (1 + bufferSlack);
   return { ...size, bytesMax: Math.floor(Math.min(bytesMax, bodyRoom, jsonLinesBodyBytesMax)) };
 }

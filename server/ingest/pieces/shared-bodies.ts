@@ -18,18 +18,15 @@ export class SharedBodies {
   }
 }
 
-/** A sender's first body is smaller than the largest ones by this factor at most. */
-const largestToFirst = 16;
 /** Buffers that nobody has asked for during this time are dropped. */
 const keptMs = 5_000;
 
 /**
- * The pool of a server. Its size is bounded, because V8 does not count shared memory. A buffer that is never given back, as
- * that of a refused request, leaves the pool when it is collected.
+ * The pool of a server. Its size is bounded, because V8 does not count shared memory. A buffer that is never given back leaves
+ * the pool when it is collected.
  */
 export class BoundedBodies {
   readonly #bytesMax: number;
-  readonly #bodyBytesMax: number;
   /** Bytes in use or free. */
   #bytes = 0;
   readonly #free: SharedArrayBuffer[] = [];
@@ -41,18 +38,18 @@ export class BoundedBodies {
     this.#bytes -= bytes;
   });
 
-  /** `bodyBytesMax`: the largest body that is sent often. */
-  constructor(bytesMax: number, bodyBytesMax = 0) {
+  constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
-    this.#bodyBytesMax = bodyBytesMax;
   }
 
   /** Memory that nobody else has until it is given back; undefined where it would be too much. */
   take(bytes: number): Uint8Array<SharedArrayBuffer> | undefined {
-    const free = this.#free.pop();
-    if (free !== undefined && free.byteLength >= bytes) return this.#lend(free, bytes);
-    if (free !== undefined) this.#forget(free);
-    const length = withSlack(this.#isLarge(bytes) ? Math.max(bytes, this.#bodyBytesMax) : bytes);
+    const enough = this.#free.findLastIndex((buffer) => buffer.byteLength >= bytes);
+    if (enough >= 0) return this.#lend(this.#free.splice(enough, 1)[0]!, bytes);
+    // Bodies grow: a larger buffer takes the place of a smaller one.
+    const small = this.#free.pop();
+    if (small !== undefined) this.#forget(small);
+    const length = withSlack(bytes);
     if (this.#bytes + length > this.#bytesMax) return undefined;
     const buffer = new SharedArrayBuffer(length);
     this.#bytes += length;
@@ -66,14 +63,6 @@ export class BoundedBodies {
     this.#free.push(lent.buffer as SharedArrayBuffer);
     this.#timer ??= setTimeout(() => this.#dropFree(), keptMs).unref();
     this.#timer.refresh();
-  }
-
-  /**
-   * True where a sender begins with a body of so many bytes and soon sends the largest ones: then each lies in the same
-   * buffers. What is not filled of one takes no memory.
-   */
-  #isLarge(bytes: number): boolean {
-    return bytes * largestToFirst >= this.#bodyBytesMax;
   }
 
   #lend(buffer: SharedArrayBuffer, bytes: number): Uint8Array<SharedArrayBuffer> {

@@ -57,6 +57,27 @@ describe("a body's blocks", () => {
     expect(blocks.join().every((byte, i) => byte === Math.floor(i / 100_000))).toBe(true);
   });
 
+  test("in memory that was lent give it back when they are forgotten, and keep it for who has the body", () => {
+    const lent: Uint8Array[] = [];
+    const givenBack: Uint8Array[] = [];
+    const memory = {
+      take(bytes: number) {
+        lent.push(new Uint8Array(bytes));
+        return lent.at(-1)!;
+      },
+      giveBack: (block: Uint8Array) => void givenBack.push(block),
+    };
+    const [broken, whole] = [new BodyBlocks(1_000_000, memory), new BodyBlocks(1_000_000, memory)];
+    for (let i = 0; i < 5; i++) broken.add(new ArrayBuffer(100_000));
+    for (let i = 0; i < 10; i++) whole.add(new ArrayBuffer(100_000));
+    expect(lent).toHaveLength(2);
+    broken.clear();
+    broken.clear();
+    expect(givenBack).toEqual([lent[0]]);
+    expect(whole.join()).toBe(lent[1]);
+    expect(givenBack).toHaveLength(1);
+  });
+
   test("of one chunk are not copied again", () => {
     const blocks = new BodyBlocks();
     blocks.add(new ArrayBuffer(100_000));
