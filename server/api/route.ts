@@ -59,7 +59,7 @@ export class Reply {
 }
 
 /** Memory that bodies are received in, each body in memory of its own. */
-export interface RouteMemory {
+interface RouteMemory {
   /** Undefined where new memory is to be taken. The route has the memory back with the body. */
   take: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;
   /** Takes back the memory of a body that the route does not get, as that of a client that went away. */
