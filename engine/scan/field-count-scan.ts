@@ -123,15 +123,16 @@ function fromTemplates(count: FieldCount, templates: TemplateCounts): ChunkAnswe
     const known = templates.groupsOf(residual, ref, view);
     if (known === undefined) return false;
     const found = countPassing(known);
-    // Where no row passes there are no attributes to count.
-    const attributes = found.rows === 0 ? undefined : templates.attributesOf(ref);
-    if (found.rows > 0 && attributes === undefined) return false;
+    if (found.rows > 0) {
+      const attributes = templates.attributesOf(ref);
+      if (attributes === undefined) return false;
+      for (const { role, key, present } of view.header.columns.all())
+        if (role === "attribute" && present === view.rows) addKey(count, key, found.rows);
+      const counts = countAttributeRows(attributes, known.passing);
+      for (const [i, key] of attributes.keys.entries()) addKey(count, key, counts[i]!);
+    }
     count.answer.rows += found.rows;
     count.answer.levels += found.levels;
-    for (const { role, key, present } of view.header.columns.all())
-      if (role === "attribute" && present === view.rows) addKey(count, key, found.rows);
-    const counts = attributes && countAttributeRows(attributes, known.passing);
-    for (const [i, key] of (attributes?.keys ?? []).entries()) addKey(count, key, counts![i]!);
     count.scanned.chunksCounted++;
     countSkippedChunk(count.scanned, chunkSize(ref));
     return true;
