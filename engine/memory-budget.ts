@@ -105,7 +105,7 @@ const parts = {
   },
   /**
    * Bodies that come in or wait for a decoding thread, messages from sockets, and rows that wait for tails. With the maximum,
-   * one sender's share is what each decoding thread makes a full chunk of, and one body more.
+   * one sender has room for a body for each decoding thread and one more, each of them enough for a full chunk.
    */
   bodies: {
     bytesMin: 32 * MiB,
@@ -301,7 +301,7 @@ function fillParts(
     journalQueueBytes: journal,
     ...decoding,
     loadBytes: findLoadBytes(divided, decoding.pieceThreads, chunkCaps),
-    // What is left of the part are buffers of bodies that are free.
+    // The rest of the part is for buffers that are kept for the next bodies.
     requestBytes: 0.4 * bodies,
     socketBytes: Math.min(bodies / 4, waitingBytesMax),
     tailBytes: Math.min(bodies / 4, waitingBytesMax),

@@ -28,7 +28,7 @@ const Staged = {
 const keyOfPolicy = 8;
 
 /**
- * The most bytes of memory that is kept for the next batch. `small` is enough for a body of several megabytes with its rows,
+ * More memory than this is not kept for the next batch. `small` is enough for a body of several megabytes with its rows,
  * `chunk` for the rows of a full chunk.
  */
 const keptBytesMax = { small: 64 * 1024 * 1024, chunk: 256 * 1024 * 1024 } as const;
@@ -83,7 +83,7 @@ export class MemoryColumns implements BatchColumns {
     return source;
   }
 
-  /** Copies a piece of a body over the one before. It is not stable: texts that the batch keeps are copied from it. */
+  /** Copies a piece of a body to where the previous piece was. As the next one overwrites it, the batch copies what it keeps. */
   readPiece(bytes: Uint8Array): ByteSource {
     if (bytes.byteLength > this.#pieceBytesMax) {
       // The next pieces are a few bytes longer or shorter.

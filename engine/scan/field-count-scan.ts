@@ -100,11 +100,12 @@ function finishFieldCount({ answer, keys }: FieldCount): FieldCountAnswer {
 /** Counts a chunk from its header, where all rows pass and every key has a column of its own. */
 function fromHeader(count: FieldCount): ChunkAnswerSource {
   return ({ ref, view, residual }) => {
+    if (residual.length > 0 || !mayCountWhole(count, view)) return false;
     const { answer } = count;
     const { header, rows } = view;
     const levels = view.listedValues(header.columns.find("level"));
     const levelless = levels && countOf(levels, "");
-    if (!mayCountWhole(count, view) || residual.length > 0 || levelless === undefined) return false;
+    if (levelless === undefined) return false;
     answer.rows += rows;
     answer.levels += rows - levelless;
     for (const { role, key, present } of header.columns.all())
@@ -152,7 +153,7 @@ function countPassing({ groups, passing }: KnownGroups): Pick<FieldCountAnswer, 
   return sum;
 }
 
-/** Whether all rows of a chunk are in the range, and what is known of them as a whole tells their fields. */
+/** Whether all rows of a chunk are in the range, no extraction changes them, and each attribute has a column of its own. */
 function mayCountWhole({ task, extraction }: FieldCount, { day, header }: ChunkView): boolean {
   const range = clampToDay(task.fromNs, task.toNs, day);
   const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;

@@ -31,14 +31,14 @@ const groupBytes = 4 + 2 + 4;
 const keyBytes = 40;
 
 /**
- * Groups the rows of a chunk by attributes that have columns of their own. `codes`: the template of each row. Undefined where
+ * Groups the rows of a chunk by attributes that have columns of their own. `codes`: the template of each row. Null where
  * there are too many combinations.
  */
 export async function listAttributeGroups(
   view: ChunkView,
   codes: Codes,
   pause: YieldThread,
-): Promise<AttributeGroups | undefined> {
+): Promise<AttributeGroups | null> {
   const columns = view.header.columns.all();
   const optional = columns.filter(({ role, present }) => role === "attribute" && present < view.rows);
   const keys = optional.map(({ key }) => key);
@@ -47,7 +47,7 @@ export async function listAttributeGroups(
     await pause();
     const column = view.column({ kind: "attribute", key });
     combinations.divide(i, (row) => hasValue(column, row));
-    if (combinations.count > setsMax) return undefined;
+    if (combinations.count > setsMax) return null;
   }
   return { keys, ...combinations.finish(), ...countGroups(codes, combinations.sets) };
 }
@@ -91,7 +91,7 @@ class Combinations {
   divide(key: number, isPresent: (row: number) => boolean): void {
     const { sets } = this;
     const divided: number[][] = [];
-    /** For each combination so far its new number without the key, and with it; -1 for none. */
+    // The new numbers of combination c: at 2c for its rows without the key, at 2c + 1 for those with it; -1 before there is one.
     const numbers = new Int32Array(this.count * 2).fill(-1);
     for (let row = 0; row < sets.length; row++) {
       const set = sets[row]!;

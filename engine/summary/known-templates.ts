@@ -59,7 +59,7 @@ export interface KnownGroups {
   groups: TemplateGroups;
   /** Names the templates; the same object for all chunks of an answer, unless days were dropped meanwhile. */
   names: Pick<IndexedTemplates, "size" | "idOf">;
-  /** For each filter 1 for each template whose messages all pass it, by its number. */
+  /** An array for each filter, which has 1 at the number of each template whose messages all pass. */
   passing: readonly Uint8Array[];
 }
 
@@ -67,7 +67,7 @@ export interface KnownGroups {
 interface KnownChunk extends IndexedChunk {
   /** Rows by level and by the numbers that templates have in the index. */
   rowGroups: TemplateGroups | undefined;
-  /** Undefined until they were listed, null where they are not kept. */
+  /** Which attributes the rows have. Undefined until that was listed, null where it is not kept. */
   attributes: AttributeGroups | undefined | null;
 }
 
@@ -128,7 +128,7 @@ export class KnownTemplates {
     return days.sort((a, b) => a.usedMs - b.usedMs);
   }
 
-  /** Notes that what a listing would tell of a chunk is not kept. What is known of the chunk stays. */
+  /** Notes that a chunk is not to be listed again. What is known of it already stays. */
   skip(dir: string, chunk: string): void {
     const { chunks } = this.#dayOf(dir);
     const known = chunks.get(chunk);

@@ -13,9 +13,6 @@ import { canAnswerFromTemplates } from "./text-counts.ts";
 
 export type { KnownGroups };
 
-const withoutAttributes: ListingOptions = { withAttributes: false };
-const withAttributes: ListingOptions = { withAttributes: true };
-
 /**
  * How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of
  * them.
@@ -30,10 +27,7 @@ export type CountTexts = (
 export const unknownTexts: CountTexts = () => unknownTextRows;
 
 export class TemplateCounts {
-  /**
-   * Chunks of which something is not known yet, and what: their templates, which would answer a filter of the query, or the
-   * attributes of the rows of each, which would answer the query.
-   */
+  /** Chunks of which a listing would tell what the query needs: their templates, or the attributes of each template's rows. */
   readonly unlisted = new Map<SealedChunkRef, ListingOptions>();
   readonly #templates: TemplateSummaries;
 
@@ -57,8 +51,8 @@ export class TemplateCounts {
   groupsOf(filters: readonly MessageTextFilter[], ref: ChunkRef, view: ChunkView): KnownGroups | undefined {
     if (ref.kind !== "sealed") return undefined;
     const groups = this.#templates.groupsOf(filters, ref, view);
-    if (groups === undefined && filters.every(canAnswerFromTemplates) && this.#templates.lacks(ref))
-      this.unlisted.set(ref, withoutAttributes);
+    if (groups === undefined && filters.every(canAnswerFromTemplates))
+      this.#noteUnlisted(ref, { withAttributes: false });
     return groups;
   }
 
@@ -66,8 +60,7 @@ export class TemplateCounts {
   attributesOf(ref: ChunkRef): AttributeGroups | undefined {
     if (ref.kind !== "sealed") return undefined;
     const attributes = this.#templates.attributesOf(ref);
-    if (attributes === undefined && this.#templates.lacksAttributes(ref))
-      this.unlisted.set(ref, withAttributes);
+    if (attributes === undefined) this.#noteUnlisted(ref, { withAttributes: true });
     return attributes;
   }
 
@@ -84,8 +77,12 @@ export class TemplateCounts {
   #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
     if (ref.kind !== "sealed") return undefined;
     const rows = this.#templates.rowsOf(filter, ref, view);
-    if (rows === undefined && canAnswerFromTemplates(filter) && this.#templates.lacks(ref))
-      this.unlisted.set(ref, withoutAttributes);
+    if (rows === undefined && canAnswerFromTemplates(filter))
+      this.#noteUnlisted(ref, { withAttributes: false });
     return rows;
+  }
+
+  #noteUnlisted(ref: SealedChunkRef, options: ListingOptions): void {
+    if (this.#templates.lacks(ref, options)) this.unlisted.set(ref, options);
   }
 }

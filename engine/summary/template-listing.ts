@@ -16,7 +16,7 @@ import { listTemplateGroups, type TemplateGroups } from "./template-groups.ts";
 /** Asks for the templates of sealed chunks. */
 export interface TemplatesTask extends ChunkTask {
   kind: "templates";
-  /** Also which attributes their rows have, for which columns of all attributes are read. */
+  /** Lists as well which attributes the rows have, for which the columns of attributes are read. */
   withAttributes: boolean;
 }
 
@@ -69,9 +69,8 @@ async function listChunk(
     const column = view.column({ kind: "message" });
     if (column.kind !== "message") return undefined;
     const templates = templatesIn(view, column);
-    const attributes = withAttributes
-      ? ((await listAttributeGroups(view, column.messages.codes, pause)) ?? null)
-      : undefined;
+    const { codes } = column.messages;
+    const attributes = withAttributes ? await listAttributeGroups(view, codes, pause) : undefined;
     return { dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates, attributes };
   } catch (error) {
     // The query that reads the chunk reports its damage.

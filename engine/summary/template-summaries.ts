@@ -34,6 +34,7 @@ export interface TemplateSource {
 
 /** What is listed of chunks. */
 export type ListingOptions = Pick<TemplatesTask, "withAttributes">;
+const templatesAlone: ListingOptions = { withAttributes: false };
 
 /** Number of chunks in one listing. The templates of a chunk take some hundred kilobytes. */
 const chunksAtATime = 8;
@@ -81,18 +82,11 @@ export class TemplateSummaries {
     return this.#known.hasGroups(dir, chunkIdentity(entry));
   }
 
-  /** Returns whether a chunk's templates are not known yet and can be listed now. */
-  lacks(ref: SealedChunkRef): boolean {
-    return !this.#knows(ref) && this.#canLearn;
-  }
-
-  /** The same, for the attributes of its rows. */
-  lacksAttributes(ref: SealedChunkRef): boolean {
-    return this.#lacksAny(ref, { withAttributes: true }) && this.#canLearn;
-  }
-
-  get #canLearn(): boolean {
-    return this.#learning === undefined && performance.now() >= this.#fullUntilMs;
+  /** Returns whether a listing would tell something of a chunk that is not known yet, and can be made now. */
+  lacks(ref: SealedChunkRef, options: ListingOptions = templatesAlone): boolean {
+    return (
+      this.#isUnlisted(ref, options) && this.#learning === undefined && performance.now() >= this.#fullUntilMs
+    );
   }
 
   /** Counts the rows of a chunk that pass the filter; undefined where the templates do not decide that. */
@@ -144,7 +138,7 @@ export class TemplateSummaries {
     refs: readonly SealedChunkRef[],
     source: TemplateSource,
     pause: YieldThread,
-    options: ListingOptions = { withAttributes: false },
+    options: ListingOptions = templatesAlone,
   ): Promise<void> {
     this.#learning ??= this.#learn(refs, source, pause, options).finally(() => (this.#learning = undefined));
     return this.#learning;
@@ -189,10 +183,11 @@ export class TemplateSummaries {
     return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Returns whether a listing would add something of a chunk. */
-  #lacksAny(ref: SealedChunkRef, { withAttributes }: ListingOptions): boolean {
-    const lacksAttributes = () => this.#known.lacksAttributes(ref.dir, chunkIdentity(ref.entry));
-    return !this.#knows(ref) || (withAttributes && lacksAttributes());
+  /** Attributes are listed of chunks whose templates are known. */
+  #isUnlisted(ref: SealedChunkRef, { withAttributes }: ListingOptions): boolean {
+    return withAttributes
+      ? this.#known.lacksAttributes(ref.dir, chunkIdentity(ref.entry))
+      : !this.#knows(ref);
   }
 
   /** Returns whether a chunk's templates are known, or known not to be kept. */
@@ -269,7 +264,7 @@ export class TemplateSummaries {
     options: ListingOptions,
   ): Promise<void> {
     // Another listing may have added some of them since.
-    const lacking = refs.filter((ref) => this.#lacksAny(ref, options));
+    const lacking = refs.filter((ref) => this.#isUnlisted(ref, options));
     for (let from = 0; from < lacking.length; from += chunksAtATime) {
       if (this.#isEnding || !(await this.#makeRoom(pause))) return;
       const some = lacking.slice(from, from + chunksAtATime);

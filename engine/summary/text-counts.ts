@@ -43,7 +43,7 @@ export interface IndexedChunk {
 export interface TextCount {
   /** Rows that pass by the static text of their templates. */
   rows: Float64Array;
-  /** 1 for each template whose messages all pass, by its number. */
+  /** 1 at the number of each template whose messages all pass. */
   passing: Uint8Array;
   /** 1 where more rows may pass: the count is not exact. */
   isResidual: Uint8Array;

@@ -89,7 +89,7 @@ export type ScanThreadTask = ScanTask | ForgetTask | EndWarmUpRoundTask;
 /** What the query thread answers without columns. */
 export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer | ValueCountAnswer | RowColumnsAnswer;
-  /** What is not known yet of some chunks and would answer the query; see `TemplateCounts.unlisted`. */
+  /** See `TemplateCounts.unlisted`. */
   unlisted: ReadonlyMap<SealedChunkRef, ListingOptions>;
   /** Whether some residual chunks were not opened. */
   isLeftToOthers: boolean;
@@ -216,14 +216,9 @@ export class ScanExecutor {
     source: TemplateSource,
   ): Promise<void> {
     if (kind !== "aggregate" && kind !== "fields") return;
-    const ofOptions = Map.groupBy(unlisted, ([, options]) => options);
-    for (const [options, chunks] of ofOptions)
-      await this.#templates.learn(
-        chunks.map(([ref]) => ref),
-        source,
-        yieldWhenDue(),
-        options,
-      );
+    const byListing = Map.groupBy(unlisted.keys(), (ref) => unlisted.get(ref)!.withAttributes);
+    for (const [withAttributes, refs] of byListing)
+      await this.#templates.learn(refs, source, yieldWhenDue(), { withAttributes });
   }
 
   /** Reads the files of the templates of chunks that are not known yet, until the query must end. */

@@ -58,7 +58,7 @@ export class Reply {
   }
 }
 
-/** Memory that bodies are received in, each body in memory of its own. */
+/** Lends memory to large bodies of a route, to each its own. */
 interface RouteMemory {
   /** Undefined where new memory is to be taken. The route has the memory back with the body. */
   take: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;

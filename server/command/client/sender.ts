@@ -149,7 +149,7 @@ export function makeServerDelivery(
   };
 }
 
-/** The first batches, as many as fit, or fewer, so that the bodies of all batches are about as large as each other; at least one. */
+/** The first batches, for one body: at least one, and so many that all bodies of the batches are about equally large. */
 function takeBody(batches: readonly Batch[], bytesMax: number): readonly Batch[] {
   const total = sumBytes(batches);
   const each = total / Math.ceil(total / bytesMax);

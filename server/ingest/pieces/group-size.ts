@@ -32,8 +32,8 @@ export function groupSizeOf(
 /** The same for bodies of requests, of which one more may be on its way. */
 export function bodyGroupSizeOf(memory: MemoryBudget, signal: Signal): GroupSize {
   const { bytesMax, ...size } = groupSizeOf(memory, signal);
-  // One sender has half of the bytes of all bodies at most. The pool of buffers has as many, and buffers are a little larger than
-  // bodies.
+  // One sender's bodies have half of `requestBytes` at most. So have all buffers together, and a buffer is a little larger than
+  // its body.
   const bodyRoom = memory.requestBytes / 2 / (size.atATime + 1) / (1 + bufferSlack);
   return { ...size, bytesMax: Math.floor(Math.min(bytesMax, bodyRoom, jsonLinesBodyBytesMax)) };
 }

@@ -1,6 +1,6 @@
 /** Pools of shared buffers for the bytes of bodies. Allocating a buffer for each would cost time: the system zeroes it. */
 
-/** A buffer is larger by this share than the body it is made for, since the next one may be a few bytes longer. */
+/** A buffer is larger by this share than the body that it is made for, since the next body may be a little longer. */
 export const bufferSlack = 1 / 8;
 
 /** The pool of one sender or load, which gives each buffer back once. */
@@ -46,7 +46,7 @@ export class BoundedBodies {
   take(bytes: number): Uint8Array<SharedArrayBuffer> | undefined {
     const enough = this.#free.findLastIndex((buffer) => buffer.byteLength >= bytes);
     if (enough >= 0) return this.#lend(this.#free.splice(enough, 1)[0]!, bytes);
-    // Bodies grow: a larger buffer takes the place of a smaller one.
+    // A sender's bodies grow, so a buffer that is too small makes room for a larger one.
     const small = this.#free.pop();
     if (small !== undefined) this.#forget(small);
     const length = withSlack(bytes);

@@ -1,8 +1,7 @@
 /** Counts of fields against a naive loop: random rows in every state, random steps and ranges. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FieldsQuery, LogRow, Step } from "../../../engine/index.ts";
-import { runSteps } from "../../query/naive.ts";
+import type { FieldsQuery, Step } from "../../../engine/index.ts";
 import { arbitrarySteps } from "../arbitrary.ts";
 import {
   arbitraryRange,
@@ -13,6 +12,7 @@ import {
   sample,
   seed,
 } from "../datasets.ts";
+import { countFieldsNaively, toCompared } from "../naive-fields.ts";
 
 const datasets = 10;
 const queriesEach = 50;
@@ -30,11 +30,10 @@ describe(`random counts of fields (SVC_SEED=${seed})`, () => {
     let found = 0;
     for (const [number, set] of filled.sets.entries()) {
       for (const query of sample(arbitraryQuery(set), queriesEach, 17_000 + number)) {
-        const { rows, levels, attributes, isWhole } = await filled.store.countFields(query);
+        const counted = await filled.store.countFields(query);
         const context = `dataset ${number} (${set.state}): ${JSON.stringify(query, printBigInt)}`;
-        const counted = { rows, levels, attributes: [...attributes].sort(), isWhole };
-        expect(counted, context).toEqual(naiveCounts(set, query));
-        found += rows;
+        expect(toCompared(counted), context).toEqual(countNaively(set, query));
+        found += counted.rows;
       }
     }
     expect(found).toBeGreaterThan(500);
@@ -49,13 +48,7 @@ function arbitraryQuery(set: Dataset): fc.Arbitrary<FieldsQuery> {
     .map(([range, steps]) => ({ signal: "logs", ...range, steps }));
 }
 
-function naiveCounts(set: Dataset, { fromNs, toNs, steps }: FieldsQuery) {
+function countNaively(set: Dataset, { fromNs, toNs, steps }: FieldsQuery) {
   const within = set.rows.filter(({ timeNs }) => timeNs >= fromNs && timeNs < toNs);
-  const rows: LogRow[] = within.flatMap((each) => runSteps(steps, [each]));
-  const attributes = new Map<string, number>();
-  for (const row of rows) {
-    for (const key of Object.keys(row.attributes)) attributes.set(key, (attributes.get(key) ?? 0) + 1);
-  }
-  const levels = rows.filter(({ level }) => level !== "").length;
-  return { rows: rows.length, levels, attributes: [...attributes].sort(), isWhole: true };
+  return countFieldsNaively(within, steps);
 }

@@ -5,15 +5,22 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FieldCounts, type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import {
+  type FieldCounts,
+  type Filter,
+  type LogRow,
+  openStore,
+  type Step,
+  type Store,
+} from "../../../engine/index.ts";
 import { generateRows } from "../../../fixtures/logs.ts";
 import { countNeedles, NeedleSurvey } from "../../../fixtures/needles.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { scaled } from "../../durability/campaign.ts";
-import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
 import { makeKeyedRows } from "../keyed-rows.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
+import { countFieldsNaively, toCompared } from "../naive-fields.ts";
 
 const dayNs = 86_400_000_000_000n;
 const dir = mkdtempSync(join(tmpdir(), "svc-attribute-groups-"));
@@ -27,24 +34,14 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-function count(filters: readonly Filter[], fromNs: bigint, toNs: bigint): Promise<FieldCounts> {
-  const steps = filters.map((filter) => ({ kind: "filter", filter }) as const);
-  return store.countFields({ signal: "logs", fromNs, toNs, steps });
-}
+const toSteps = (filters: readonly Filter[]) => filters.map((filter): Step => ({ kind: "filter", filter }));
 
-function shapeOf({ rows, levels, attributes, isWhole }: FieldCounts) {
-  return { rows, levels, attributes: Object.fromEntries([...attributes].sort()), isWhole };
+function count(filters: readonly Filter[], fromNs: bigint, toNs: bigint): Promise<FieldCounts> {
+  return store.countFields({ signal: "logs", fromNs, toNs, steps: toSteps(filters) });
 }
 
 function countNaively(rows: readonly LogRow[], filters: readonly Filter[]) {
-  const steps = filters.map((filter) => ({ kind: "filter", filter }) as const);
-  const found = rows.flatMap((row) => runSteps(steps, [row]));
-  const attributes = new Map<string, number>();
-  for (const row of found)
-    for (const key of Object.keys(row.attributes)) attributes.set(key, (attributes.get(key) ?? 0) + 1);
-  const levels = found.filter(({ level }) => level !== "").length;
-  const sorted = Object.fromEntries([...attributes].sort());
-  return { rows: found.length, levels, attributes: sorted, isWhole: true };
+  return countFieldsNaively(rows, toSteps(filters));
 }
 
 /** Asks until templates settle the answer, or it is clear that they do not: they are learnt behind the first query. */
@@ -88,7 +85,7 @@ test.each(["system", "company", "wide"] as const)(
     for (const [i, { text }] of texts.entries()) {
       const filters = [contains(text), ...(i % 4 === 3 ? [contains(texts[i - 1]!.text)] : [])];
       const found = await count(filters, fromNs, toNs);
-      expect(shapeOf(found), text).toEqual(countNaively(rows, filters));
+      expect(toCompared(found), text).toEqual(countNaively(rows, filters));
       if (held[i]! > 0 && found.scanned.rows === 0) unread++;
     }
     // Of the texts of `wide` fewer lie in templates.
@@ -98,7 +95,7 @@ test.each(["system", "company", "wide"] as const)(
     const cutNs = rows[each / 2]!.timeNs;
     const text = texts.find((_, i) => held[i]! > 0)!.text;
     const within = rows.filter(({ timeNs }) => timeNs >= cutNs);
-    expect(shapeOf(await count([contains(text)], cutNs, toNs))).toEqual(
+    expect(toCompared(await count([contains(text)], cutNs, toNs))).toEqual(
       countNaively(within, [contains(text)]),
     );
   },
@@ -141,7 +138,7 @@ test(`fields of odd rows are counted as a loop over the rows does (SVC_SEED=${se
         const from = i % 3 === 0 ? fromNs + BigInt(random.below(200)) : fromNs;
         const within = rows.filter(({ timeNs }) => timeNs >= from);
         const found = await count([filter], from, fromNs + dayNs);
-        expect(shapeOf(found), JSON.stringify(filter)).toEqual(countNaively(within, [filter]));
+        expect(toCompared(found), JSON.stringify(filter)).toEqual(countNaively(within, [filter]));
       }
     }
   }

@@ -30,9 +30,9 @@ const isNull: u32 = 0x8000_0000;
 const firstKeys: u32 = 64;
 let keysMax: u32 = 0;
 /**
- * The key that followed each key when that was read last; the first entry is that of the beginning of a row. An entry: the
- * address of the following key's own name, the name's length, the key's number, and the number of the key of the object
- * that it is in. The address is 0 as long as no key has followed.
+ * For each key, the key that came after it in the last row that had it; the first entry is for the beginning of a row. An
+ * entry has the address and the length of the next key's own name, its number, and the number of the key of the object that
+ * the next key is in. The address is 0 until a key has come after it.
  */
 let guesses: usize = 0;
 export const guessLengthOffset: usize = 4;
