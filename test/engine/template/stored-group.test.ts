@@ -89,7 +89,7 @@ test.each(sets)(`of %s (SVC_SEED=${seed})`, (name, bytesMax, rowsOf) => {
   const open = () => sets.map(({ rows, source }) => ({ rows, chunk: new ChunkColumns(source, 0) }));
   let opened = open();
   const seen = { stored: 0, inPart: 0, decoded: 0, hits: 0 };
-  for (let i = 0; i < scaled(35, 2_000); i++) {
+  for (let i = 0; i < scaled(100, 2_000); i++) {
     // At first most searches find nothing in memory; later groups are searched so often that they are decoded.
     const isNew = i < 60 && random.oneIn(2);
     if (isNew) opened = open();
