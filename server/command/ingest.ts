@@ -242,7 +242,7 @@ function deliverIntoFolder(
   return async function* (group, onRead) {
     stop.throwIfAborted();
     const bytes = sumBytes(group);
-    const pieces = group.map((batch) => ({ ...batch, key: keyOf(batch, keys) }));
+    const pieces = group.map((batch) => ({ bytes: batch.bytes, key: keyOf(batch, keys), place: batch }));
     const { errors, ...counts } = await load.take(signalOfPath[signal], pieces, {
       fieldNames: names,
       onRead,

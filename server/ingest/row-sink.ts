@@ -68,13 +68,13 @@ export abstract class Sink {
   }
 
   /**
-   * Calls `read`, which adds the rows of a piece of the body. Throws Refusal 413 where it does not go together with those
-   * before.
+   * Calls `read`, which adds the rows of a piece of the body, and returns its lines. Throws Refusal 413 where it does not go
+   * together with those before.
    */
-  readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => void): void {
+  readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => number): void {
     const rowsBefore = this.builder.rows;
-    this.linesBefore = firstLine - 1;
-    read();
+    if (firstLine !== undefined) this.linesBefore = firstLine - 1;
+    this.linesBefore += read();
     if (this.keys !== undefined && !this.mayHavePieces) throw tooManyKeys;
     this.keys ??= [];
     this.keys.push({ hash, rows: this.builder.rows - rowsBefore });

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { JsonRows, RowStop } from "../../../engine/index.ts";
+import { countLines } from "../../text/newlines.ts";
 import { flatKeysMax, ingestKeysMax, ingestRowsMax } from "../limits.ts";
 import { type LogFieldNames, loggerNames, otherSignalNames } from "../loggers/field-names.ts";
 import { RowSink, SampleSink, type Sink } from "../row-sink.ts";
@@ -20,26 +21,30 @@ import { readSpanRow, spanKeys } from "./span-row.ts";
 type ReadLine = (from: number, to: number) => string | undefined;
 
 /**
- * Returns a function that reads every row of a body, or of a piece of it, into the sink. It decodes strings in place, so the
- * bytes must not be read again. It throws Refusal.
+ * Returns a function that reads every row of a body, or of a piece of it, into the sink, and returns the number of lines. It
+ * decodes strings in place, so the bytes must not be read again. It throws Refusal.
  */
-export function makeJsonReader(sink: RowSink | SampleSink, names?: LogFieldNames): (piece: Buffer) => void {
+export function makeJsonReader(sink: RowSink | SampleSink, names?: LogFieldNames): (piece: Buffer) => number {
   const readFast: ReadFast =
-    sink instanceof RowSink && names === undefined ? makeFastReader(sink) : () => false;
+    sink instanceof RowSink && names === undefined ? makeFastReader(sink) : () => undefined;
   return (piece) => {
     // Rows are checked one by one only where the bytes as a whole are not valid UTF-8.
     const isValid = isUtf8(piece);
-    if (sink instanceof SampleSink && isValid) readSamples(piece, sink);
-    else if (!isValid || !readFast(piece)) readGenerally(piece, isValid, sink, names);
+    if (sink instanceof SampleSink && isValid) return readSamples(piece, sink);
+    const lines = isValid ? readFast(piece) : undefined;
+    return lines ?? readGenerally(piece, isValid, sink, names);
   };
 }
 
+/** Returns the number of lines. */
 function readGenerally(
   piece: Buffer,
   isValid: boolean,
   sink: RowSink | SampleSink,
   names: LogFieldNames | undefined,
-): void {
+): number {
+  // Reading overwrites the bytes.
+  const lines = countLines(piece);
   const readLine =
     sink instanceof RowSink ? makeLineReader(piece, sink, names) : makeSampleReader(piece, sink);
   forEachRow(piece, (from, to, line) => {
@@ -49,10 +54,11 @@ function readGenerally(
     }
     sink.refuseLineOnProblem(line, () => readLine(from, to));
   });
+  return lines;
 }
 
-/** Reads a piece; returns false, with nothing read, where that is not possible. Throws Refusal. */
-type ReadFast = (piece: Buffer) => boolean;
+/** Reads a piece and returns its lines; undefined, with nothing read, where that is not possible. Throws Refusal. */
+type ReadFast = (piece: Buffer) => number | undefined;
 
 /**
  * Returns a function that reads logs or spans straight into the batch, but for those of unusual shapes. It can do so
@@ -60,7 +66,7 @@ type ReadFast = (piece: Buffer) => boolean;
  */
 function makeFastReader(sink: RowSink): ReadFast {
   const { signal, builder, flattensJson, arrivalMs } = sink;
-  if (signal !== "logs" && signal !== "traces") return () => false;
+  if (signal !== "logs" && signal !== "traces") return () => undefined;
   const names =
     signal === "logs"
       ? { loggerNames, otherSignalNames }
@@ -77,23 +83,27 @@ function makeFastReader(sink: RowSink): ReadFast {
   };
   return (piece) => {
     const begun = begin(piece);
-    if (begun === undefined) return false;
+    if (begun === undefined) return undefined;
     /** Reads or adds the row at which reading stopped. */
     const finishRow = (stop: RowStop): string | undefined => {
       if (stop === "staged row") return sink.addUncountedRanges(begun.stagedRow, begun.bytes);
       const { from, to } = begun.lastRow;
       return addParsed(piece.toString("utf8", from, to));
     };
-    forEachStop(piece, begun, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
+    const onStop: OnStop = (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop));
+    const lines = forEachStop(piece, begun, sink, onStop);
     sink.untimedRows += begun.finish();
-    return true;
+    return lines;
   };
 }
 
 const noNames: ReadonlySet<string> = new Set();
 
-/** Reads samples, and parses only rows that name their series in a way that this thread has not met. Throws Refusal. */
-function readSamples(body: Buffer, sink: SampleSink): void {
+/**
+ * Reads samples, and parses only rows that name their series in a way that this thread has not met. Returns the number of
+ * lines. Throws Refusal.
+ */
+function readSamples(body: Buffer, sink: SampleSink): number {
   const { builder } = sink;
   const rows = builder.readJson(body, findStart(body));
   const read = makeSampleReader(body, sink);
@@ -102,7 +112,7 @@ function readSamples(body: Buffer, sink: SampleSink): void {
     const { from, to } = rows.lastRow;
     return read(from, to);
   };
-  forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
+  return forEachStop(body, rows, sink, (stop, line) => sink.refuseLineOnProblem(line, () => finishRow(stop)));
 }
 
 /** Rows that are read straight into the batch, until one that the caller has to read or to add. */
@@ -113,26 +123,27 @@ interface StoppingRows {
   readonly lastRow: { line: number };
 }
 
-/** Calls `onStop` with each row that is not in the batch yet, and counts the others. Throws Refusal. */
-function forEachStop(
-  body: Buffer,
-  rows: StoppingRows,
-  sink: Sink,
-  onStop: (stop: RowStop, line: number) => void,
-): void {
+type OnStop = (stop: RowStop, line: number) => void;
+
+/**
+ * Calls `onStop` with each row that is not in the batch yet, and counts the others. Returns the number of lines. Throws
+ * Refusal.
+ */
+function forEachStop(body: Buffer, rows: StoppingRows, sink: Sink, onStop: OnStop): number {
   if (isArray(body)) {
+    const lines = countLines(body);
     forEachRow(body, (from, to, line) => {
       const stop = rows.readRow(from, to);
       if (stop === "end" || stop === "rows") sink.countLine(line, undefined);
       else onStop(stop, line);
     });
-    return;
+    return lines;
   }
   for (;;) {
     const stop = rows.readLines(ingestRowsMax - sink.rows);
     const isWhole = stop === "end" || stop === "rows";
     sink.rows += isWhole ? rows.rowsRead : rows.rowsRead - 1;
-    if (stop === "end") return;
+    if (stop === "end") return rows.lastRow.line;
     // One row more is one too many.
     if (stop === "rows") sink.checkRoom();
     else onStop(stop, rows.lastRow.line);

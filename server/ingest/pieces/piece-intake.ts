@@ -4,6 +4,7 @@
  */
 
 import { hashKey, type Store } from "../../../engine/index.ts";
+import { countLines } from "../../text/newlines.ts";
 import { Refusal } from "../../throttle/refusal.ts";
 import type { BodyPiece, RefusedLine } from "../decode-task.ts";
 import { type Intake, type IntakeBody, type IntakeResult, namedStoreKey } from "../intake.ts";
@@ -13,10 +14,24 @@ export interface InputPiece {
   bytes: Uint8Array;
   /** Its idempotency key: a second piece with the key adds nothing. */
   key: string;
+  /** Undefined: it begins behind the piece before it, the first piece with line 1. */
+  place?: PiecePlace | undefined;
+}
+
+/** The lines of an input that a piece is. */
+interface PiecePlace {
   /** Number of its first line, from 1. */
   firstLine: number;
   /** Number of its lines. */
   lines: number;
+}
+
+interface KeyedPiece extends InputPiece {
+  keyHash: string;
+}
+
+interface PlacedPiece extends KeyedPiece {
+  place: PiecePlace;
 }
 
 /** Where pieces come from, and how they are read. */
@@ -52,15 +67,17 @@ export class PieceIntake {
   async take(source: PieceSource, pieces: readonly InputPiece[], onRead?: () => void): Promise<TakenPieces> {
     const keyed = pieces.map((piece) => ({ ...piece, keyHash: hashOf(source, piece) }));
     const rows = this.#store.findKeyRows(keyed.map(({ keyHash }) => keyHash));
+    if (rows.every((each) => each === undefined)) return this.#takeTogether(source, keyed, onRead);
+    const placed = placeAll(keyed);
     const taken: TakenPieces[] = [];
-    for (const [i, piece] of pieces.entries()) {
+    for (const [i, piece] of placed.entries()) {
       const duplicates = rows[i];
       if (duplicates === undefined) continue;
       // A line of metrics may be several samples, so that their number says nothing of refused lines.
-      const isWhole = source.signal !== "metrics" && duplicates === piece.lines;
+      const isWhole = source.signal !== "metrics" && duplicates === piece.place.lines;
       taken.push(isWhole ? { ...nothing, duplicates } : await this.#takeAgain(source, piece));
     }
-    const fresh = keyed.filter((_, i) => rows[i] === undefined);
+    const fresh = placed.filter((_, i) => rows[i] === undefined);
     if (fresh.length > 0) taken.unshift(await this.#takeTogether(source, fresh, onRead));
     return addUp(taken);
   }
@@ -68,7 +85,7 @@ export class PieceIntake {
   /** Takes new pieces as one batch, or in smaller groups where they do not go together. */
   async #takeTogether(
     source: PieceSource,
-    pieces: readonly BodyPiece[],
+    pieces: readonly KeyedPiece[],
     onRead?: () => void,
   ): Promise<TakenPieces> {
     let isRead = false;
@@ -78,21 +95,23 @@ export class PieceIntake {
     };
     try {
       const body = new Uint8Array(0);
-      const taken = await this.#intake.take({ ...source, body, key: null, pieces, onRead: noteRead });
+      const task = { ...source, body, key: null, pieces: pieces.map(toBodyPiece) };
+      const taken = await this.#intake.take({ ...task, onRead: noteRead });
       return { ...countsOf(taken), duplicates: 0 };
     } catch (error) {
       const isTooLarge = error instanceof Refusal && error.status === 413 && pieces.length > 1;
       // Once they are read their memory may hold other pieces.
       if (!isTooLarge || isRead || !pieces.every(isShared)) throw error;
-      const middle = pieces.length >> 1;
-      const first = await this.#takeTogether(source, pieces.slice(0, middle));
-      return addUp([first, await this.#takeTogether(source, pieces.slice(middle))]);
+      const placed = placeAll(pieces);
+      const middle = placed.length >> 1;
+      const first = await this.#takeTogether(source, placed.slice(0, middle));
+      return addUp([first, await this.#takeTogether(source, placed.slice(middle))]);
     }
   }
 
   /** Reads a piece that was taken before once more, for the lines that were refused or left out. */
-  async #takeAgain(source: PieceSource, piece: InputPiece): Promise<TakenPieces> {
-    const { bytes, key, firstLine } = piece;
+  async #takeAgain(source: PieceSource, piece: PlacedPiece): Promise<TakenPieces> {
+    const { bytes, key } = piece;
     // The buffer of bytes that are not shared holds other pieces, too, and would be gone with this one.
     const body = isShared(piece) ? bytes : bytes.slice();
     const taken = await this.#intake.take({ ...source, body, key });
@@ -100,9 +119,23 @@ export class PieceIntake {
     return {
       ...counts,
       ...(taken.duplicate ? { accepted: 0, duplicates: accepted } : { accepted, duplicates: 0 }),
-      errors: errors.map(({ line, reason }) => ({ line: firstLine - 1 + line, reason })),
+      errors: errors.map(({ line, reason }) => ({ line: piece.place.firstLine - 1 + line, reason })),
     };
   }
+}
+
+/** Pieces whose places are known: those without a place lie behind each other, and their lines are counted. */
+function placeAll(pieces: readonly KeyedPiece[]): PlacedPiece[] {
+  let firstLine = 1;
+  return pieces.map((piece) => {
+    const place = piece.place ?? { firstLine, lines: countLines(piece.bytes) };
+    firstLine = place.firstLine + place.lines;
+    return { ...piece, place };
+  });
+}
+
+function toBodyPiece({ bytes, keyHash, place }: KeyedPiece): BodyPiece {
+  return { bytes, keyHash, firstLine: place?.firstLine };
 }
 
 function hashOf({ signal, sender }: PieceSource, { key }: InputPiece): string {

@@ -106,8 +106,7 @@ function cut(random: Random, lines: readonly Line[], linesMax: number): Piece[] 
 
 const placeOf = (piece: Piece) => ({
   key: keyOf(piece),
-  firstLine: piece.firstLine,
-  lines: piece.lines.length,
+  place: { firstLine: piece.firstLine, lines: piece.lines.length },
 });
 
 function take(load: DirectLoad, signal: RowSignal, pieces: readonly Piece[]): Promise<Taken> {

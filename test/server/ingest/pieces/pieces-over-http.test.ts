@@ -51,6 +51,11 @@ function send(pieces: readonly Piece[], headers: Record<string, string> = {}): P
   return ingest(server, body, { "Idempotency-Keys": headerOf(pieces), ...headers });
 }
 
+function sendBytes(pieces: readonly { key: string; bytes: Buffer }[]): Promise<Got<Taken>> {
+  const header = pieces.map(({ key, bytes }) => `${bytes.length} ${key}`).join(", ");
+  return ingest(server, Buffer.concat(pieces.map(({ bytes }) => bytes)), { "Idempotency-Keys": header });
+}
+
 /** The number of rows, and of distinct rows. */
 async function counts(): Promise<{ rows: number; distinct: number }> {
   const { store } = server.service;
@@ -137,6 +142,36 @@ describe("pieces", () => {
     const { status, json } = await send([worse]);
     expect([status, json.error]).toEqual([400, expect.stringContaining("the only row was refused; line 1")]);
     expect((await counts()).rows).toBe(7);
+  });
+
+  test("report the lines behind pieces of every form, whichever were stored before", async () => {
+    const row = JSON.stringify(rowOf(1));
+    const texts = [
+      `\n${row}\n \n${row}\n`,
+      `[${row},\n ${row},\n\n ${row}]\n`,
+      // Bytes that are not UTF-8, as the escape's place is overwritten in the body.
+      `${JSON.stringify({ message: "two\\nlines\\n" })}\n\u00ff\n`,
+      `${JSON.stringify({ message: "two\nlines\n" })}\r\n${row}\n`,
+      "\n\n",
+      row,
+    ].map((text) => Buffer.from(text, "latin1"));
+    for (const stored of [[], [0], [1, 3], [2], [4], [0, 1, 2, 3, 4]]) {
+      // A line that is refused stands behind each piece, in a piece of its own.
+      const pieces = texts.slice(0, -1).flatMap((bytes, i) => [
+        { key: `form-${i}-${stored.join("-")}`, bytes },
+        { key: `bad-${i}-${stored.join("-")}`, bytes: Buffer.from("no JSON\n") },
+      ]);
+      pieces.push({ key: `last-${stored.join("-")}`, bytes: texts.at(-1)! });
+      for (const i of stored)
+        await sendBytes([pieces[2 * i]!, { key: `last-${stored.join("-")}`, bytes: texts.at(-1)! }]);
+      const { json } = await sendBytes(pieces);
+      const sent = Buffer.concat(pieces.map(({ bytes }) => bytes)).toString("latin1");
+      const expected = sent
+        .split("\n")
+        .flatMap((line, i) => (/^(?:no JSON|\u00ff)$/.test(line) ? [i + 1] : []));
+      expect(json.errors.map(({ line }) => line)).toEqual(expected);
+      expect(expected).toHaveLength(6);
+    }
   });
 
   test("count the rows that ingestion rules leave out, each time", async () => {
