@@ -78,6 +78,31 @@ describe("a body's blocks", () => {
     expect(givenBack).toHaveLength(1);
   });
 
+  test("lie in memory that is lent from the first chunk on, and in memory of their own once much has come", () => {
+    const asked: number[] = [];
+    const lender = (lends: boolean) => ({
+      take(bytes: number) {
+        asked.push(bytes);
+        return lends ? new Uint8Array(bytes + 1_000).subarray(0, bytes) : undefined;
+      },
+      giveBack: () => undefined,
+    });
+    for (const lends of [true, false]) {
+      asked.length = 0;
+      const blocks = new BodyBlocks(1_000_000, lender(lends));
+      blocks.add(new Uint8Array(10_000).fill(1).buffer);
+      expect([blocks.count, asked]).toEqual([1, [1_000_000]]);
+      for (let i = 1; i < 100; i++) blocks.add(new Uint8Array(10_000).fill(1).buffer);
+      expect(blocks.count).toBe(1);
+      expect(asked.length).toBe(lends ? 1 : 2);
+      expect(blocks.join().every((byte) => byte === 1)).toBe(true);
+    }
+    asked.length = 0;
+    const whole = new BodyBlocks(10_000, lender(true));
+    whole.add(new ArrayBuffer(10_000));
+    expect(asked).toEqual([]);
+  });
+
   test("of one chunk are not copied again", () => {
     const blocks = new BodyBlocks();
     blocks.add(new ArrayBuffer(100_000));
