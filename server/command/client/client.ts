@@ -82,6 +82,8 @@ export interface ApiRequest {
   headers?: Record<string, string>;
   /** Of bytes in pieces, all are sent, one behind the other. */
   body?: readonly Uint8Array[] | string;
+  /** Called once the system has taken all bytes to send. */
+  onSent?: (() => void) | undefined;
   signal?: AbortSignal;
 }
 
@@ -118,6 +120,7 @@ export function sendRequest(client: Client, request: ApiRequest): Promise<Incomi
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
     sent.on("error", (error) => reject(toConnectionProblem(client, error)));
+    if (request.onSent !== undefined) sent.on("finish", request.onSent);
     for (const piece of pieces) sent.write(piece);
     sent.end();
   });

@@ -40,9 +40,11 @@ export interface SenderOptions extends KeyScope {
  */
 export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => AsyncGenerator<Tally>;
 
-/** The first body is small and goes alone, so that a person soon sees how fast it goes. It usually has enough rows for a chunk. */
+/** The first body is small, so that a person soon sees how fast it goes. It usually has enough rows for a chunk. */
 const bodyBytesFirst = 8 * 1024 * 1024;
-/** The next ones are to be answered in this time, but grow by these factors at least and at most. */
+/** Others follow it before it is answered only if it is sent in this time. */
+const sentSoonMs = 500;
+/** They are to be answered in this time, but grow by these factors at least and at most. */
 const soonMs = 2_000;
 const growthMin = 2;
 const growthMax = 16;
@@ -110,6 +112,26 @@ class BodySize {
   bytesMax = bodyBytesFirst;
   /** Less than was too large for the server, for a proxy, or for the connection. */
   #ceiling = Number.POSITIVE_INFINITY;
+  #hasBegun = false;
+  readonly #first = Promise.withResolvers<void>();
+
+  /** Returns at once the first time, and later once the first body has told how fast the connection is. */
+  async begin(): Promise<void> {
+    if (this.#hasBegun) await this.#first.promise;
+    this.#hasBegun = true;
+  }
+
+  /** The other bodies need not wait for the first one any more. */
+  endFirst(): void {
+    this.#first.resolve();
+  }
+
+  /** The first body was sent, and is not answered yet. */
+  noteFirstSent(bytes: number, ms: number): void {
+    if (ms > sentSoonMs) return;
+    this.#grow(bytes, ms);
+    this.endFirst();
+  }
 
   noteTooLarge(bytes: number): void {
     this.#ceiling = Math.min(this.#ceiling, bytes / 2);
@@ -117,9 +139,15 @@ class BodySize {
   }
 
   noteAnswered(bytes: number, ms: number): void {
-    const growth = Math.min(growthMax, Math.max(growthMin, soonMs / ms));
     if (ms > slowBodyMs) this.bytesMax = (bytes * slowBodyMs) / ms;
-    else if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * growth);
+    else this.#grow(bytes, ms);
+    this.endFirst();
+  }
+
+  /** A body of so many bytes took so long; a small one says nothing of large ones. */
+  #grow(bytes: number, ms: number): void {
+    const growth = Math.min(growthMax, Math.max(growthMin, soonMs / ms));
+    if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * growth);
   }
 }
 
@@ -131,29 +159,29 @@ export function makeServerDelivery(
   options: SenderOptions,
 ): (group: readonly Batch[]) => AsyncGenerator<Tally> {
   const size = new BodySize();
-  const firstBody = Promise.withResolvers<void>();
-  let hasBegun = false;
+  let isFirst = true;
   return async function* (group) {
-    if (hasBegun) await firstBody.promise;
-    hasBegun = true;
+    await size.begin();
     try {
       let left = group;
       while (left.length > 0) {
         const body = takeBody(left, size.bytesMax);
         const bytes = sumBytes(body);
         const startMs = performance.now();
-        const answer = await sendUntilAnswered(body, options);
+        const noteSent = () => size.noteFirstSent(bytes, performance.now() - startMs);
+        const onSent = isFirst ? noteSent : undefined;
+        isFirst = false;
+        const answer = await sendUntilAnswered(body, options, onSent);
         if (tooLargeStatuses.has(answer.status)) {
           size.noteTooLarge(bytes);
           continue;
         }
         size.noteAnswered(bytes, performance.now() - startMs);
-        firstBody.resolve();
         yield toTally(JSON.parse(answer.text), body);
         left = left.slice(body.length);
       }
     } finally {
-      firstBody.resolve();
+      size.endFirst();
     }
   };
 }
@@ -210,7 +238,11 @@ async function addUp(tally: Tally, delivered: AsyncGenerator<Tally>): Promise<vo
 }
 
 /** Retries until an answer says which rows were accepted and which refused, or that the group is too large. */
-function sendUntilAnswered(group: readonly Batch[], options: SenderOptions): Promise<Answer> {
+function sendUntilAnswered(
+  group: readonly Batch[],
+  options: SenderOptions,
+  onSent: (() => void) | undefined,
+): Promise<Answer> {
   const { client, path, signal, onProblem } = options;
   const headers = { "Content-Type": "application/x-ndjson", ...keysOf(group, options) };
   const body = group.map(({ bytes }) => bytes);
@@ -218,7 +250,11 @@ function sendUntilAnswered(group: readonly Batch[], options: SenderOptions): Pro
     answer.status === 200 ||
     (answer.status === 400 && isIngestAnswer(answer)) ||
     (tooLargeStatuses.has(answer.status) && group.length > 1);
-  return askUntilFinal(client, { method: "POST", path, headers, body }, { signal, onProblem, isFinal });
+  return askUntilFinal(
+    client,
+    { method: "POST", path, headers, body, onSent },
+    { signal, onProblem, isFinal },
+  );
 }
 
 function keysOf(group: readonly Batch[], options: SenderOptions): Record<string, string> {
