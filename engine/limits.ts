@@ -104,7 +104,7 @@ export const smallPartRows = 16_384;
  * where their messages have so many bytes.
  */
 export const packedRowsMin = 16_384;
-export const packedMessageBytesMin = 8 * MiB;
+export const packedMessageBytesMin = 2 * MiB;
 /** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */
 export const smallPartsMax = 16;
 

@@ -90,10 +90,8 @@ export class MemoryColumns implements BatchColumns {
       this.#pieceBytesMax = bytes.byteLength + (bytes.byteLength >> 3);
       this.#pieceAt = this.memory.reserve(this.#pieceBytesMax);
     }
-    const placed = this.memory.uint8(this.#pieceAt, bytes.byteLength);
-    placed.set(bytes);
     this.kernels.setStable(0, 0);
-    return toByteSource(placed);
+    return toByteSource(this.memory.copyNear(this.#pieceAt, bytes));
   }
 
   findKey({ bytes }: ByteSource, from: number, to: number): number {

@@ -212,10 +212,6 @@ class Room {
   }
 
   place(vector: Uint8Array | Uint32Array): number {
-    const at = this.reserve(vector.byteLength);
-    this.#memory
-      .uint8(at, vector.byteLength)
-      .set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength));
-    return at;
+    return this.#memory.copyNear(this.reserve(vector.byteLength), vector).byteOffset;
   }
 }

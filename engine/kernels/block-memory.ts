@@ -18,6 +18,8 @@ const initialPages = 16;
 const pagesMax = 65_535;
 /** Kernels write up to so many bytes behind texts that they gather. */
 const overwriteBytes = 16;
+/** See `copyNear`. */
+const wordBytes = 8;
 
 /** Memories for the next pieces of work of this thread: messages are encoded while the batch that they are from has one. */
 const spares: BlockMemory[] = [];
@@ -82,7 +84,17 @@ export class BlockMemory {
 
   /** Room for so many bytes, at a multiple of 16. */
   reserve(byteLength: number): number {
-    return this.#kernels.reserveBlock(byteLength + overwriteBytes);
+    return this.#kernels.reserveBlock(byteLength + wordBytes + overwriteBytes);
+  }
+
+  /**
+   * Copies many bytes to reserved room at `at`, or up to 7 bytes behind it. V8 copies to shared memory word by word where both
+   * lie equally far from a multiple of 8, and else byte by byte, which takes three times as long. Returns the copy.
+   */
+  copyNear(at: number, { buffer, byteOffset, byteLength }: Uint8Array | Uint32Array): Uint8Array {
+    const copy = this.uint8(at + (byteOffset % wordBytes), byteLength);
+    copy.set(new Uint8Array(buffer, byteOffset, byteLength));
+    return copy;
   }
 
   /** Copies bytes, and makes room for so many more behind them. Returns where they lie, with the room. */

@@ -63,7 +63,7 @@ export class BodyBlocks {
   /** Copies a chunk to the free end of a block. Returns false, and copies nothing, where it does not fit. */
   #fill(block: Uint8Array, chunk: ArrayBufferLike): boolean {
     if (block.length - this.#filled < chunk.byteLength) return false;
-    block.set(new Uint8Array(chunk), this.#filled);
+    copyTo(block, this.#filled, new Uint8Array(chunk));
     this.#filled += chunk.byteLength;
     return true;
   }
@@ -99,7 +99,7 @@ export class BodyBlocks {
     this.#gathered = block;
     let at = 0;
     for (const each of this.#blocks) {
-      block.set(each, at);
+      copyTo(block, at, each);
       at += each.length;
     }
     this.#blocks.length = 0;
@@ -130,4 +130,12 @@ export class BodyBlocks {
     }
     return body;
   }
+}
+
+/**
+ * Copies bytes to `at`. V8's own `set` copies to shared memory byte by byte where the two lie differently far from a multiple of
+ * 8, which takes more than twice as long.
+ */
+function copyTo({ buffer, byteOffset, byteLength }: Uint8Array, at: number, bytes: Uint8Array): void {
+  if (bytes.length > 0) Buffer.from(buffer, byteOffset, byteLength).fill(bytes, at, at + bytes.length);
 }

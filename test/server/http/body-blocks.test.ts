@@ -103,6 +103,24 @@ describe("a body's blocks", () => {
     expect(asked).toEqual([]);
   });
 
+  test(`hold any chunks in shared memory (SVC_SEED=${seed})`, () => {
+    const random = new Random(seed);
+    for (let round = 0; round < 100; round++) {
+      const chunks = Array.from({ length: 1 + random.below(40) }, () => {
+        const chunk = Buffer.alloc(random.pick([0, 1, 5, 13, 1_000, 65_483]));
+        return chunk.map(() => random.below(256));
+      });
+      const body = Buffer.concat(chunks);
+      const memory = {
+        take: (bytes: number) => new Uint8Array(new SharedArrayBuffer(bytes + 16), random.below(16), bytes),
+        giveBack: () => undefined,
+      };
+      const blocks = new BodyBlocks(body.length, memory);
+      for (const chunk of chunks) blocks.add(new Uint8Array(chunk).buffer);
+      expect(Buffer.from(blocks.join()).equals(body)).toBe(true);
+    }
+  });
+
   test("of one chunk are not copied again", () => {
     const blocks = new BodyBlocks();
     blocks.add(new ArrayBuffer(100_000));

@@ -7,12 +7,16 @@ const frameHeaderBytes = 24;
 /** Of a key: its hash, the number of rows, and zeros. */
 const keyBytes = 40;
 
-/** Groups of lines as pieces, in shared memory that is longer than they are. Every third one says with which line it begins. */
+/**
+ * Groups of lines as pieces, which lie anywhere in shared memory that is longer than they are. Every third one says with which
+ * line it begins.
+ */
 export function toPieces(groups: readonly (readonly Buffer[])[]): BodyPiece[] {
   let firstLine = 1;
   return groups.map((lines, i) => {
     const text = Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
-    const bytes = new Uint8Array(new SharedArrayBuffer(text.length + (text.length >> 3)), 0, text.length);
+    const memory = new SharedArrayBuffer(text.length + (text.length >> 3) + 16);
+    const bytes = new Uint8Array(memory, i % 16, text.length);
     bytes.set(text);
     const piece = { bytes, keyHash: hashKey(`piece ${i}`), firstLine: i % 3 === 2 ? firstLine : undefined };
     firstLine += lines.length;
