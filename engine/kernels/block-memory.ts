@@ -99,10 +99,8 @@ export class BlockMemory {
 
   /** Copies bytes, and makes room for so many more behind them. Returns where they lie, with the room. */
   place(bytes: Uint8Array, room: number): ByteSource {
-    const at = this.reserve(bytes.byteLength + room);
-    const placed = new Uint8Array(this.#memory.buffer, at, bytes.byteLength + room);
-    placed.set(bytes);
-    return toByteSource(placed);
+    const copy = this.copyNear(this.reserve(bytes.byteLength + room), bytes);
+    return toByteSource(this.uint8(copy.byteOffset, bytes.byteLength + room));
   }
 
   /** Copies a vector. Returns where it lies. */
