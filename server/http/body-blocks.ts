@@ -3,12 +3,12 @@
 import { bodyBlockBytes } from "./limits.ts";
 
 /**
- * Memory that nobody lends is reserved for a whole body once this share of what was announced has come (a divisor): who
- * announces much and sends little holds little.
+ * Memory for a whole body is reserved once this share of what was announced has come (a divisor): who announces much and
+ * sends little holds little.
  */
 const announcedShare = 16;
 
-/** Lends memory for whole bodies. It lends so much at most that it may lie with bodies that never come. */
+/** Memory for whole bodies. */
 export interface BodyMemory {
   /** Undefined where new memory is to be taken. */
   take: (bytes: number) => Uint8Array | undefined;
@@ -71,8 +71,9 @@ export class BodyBlocks {
   /** Opens a block that has room for a chunk and for what follows; undefined where the chunk is best copied by itself. */
   #openBlock(chunkBytes: number): Uint8Array | undefined {
     const before = this.#bytes - chunkBytes;
-    const whole = this.#takeWhole(before);
-    if (whole !== undefined) return this.#gather(whole);
+    const announced = this.#announced;
+    if (before > 0 && before * announcedShare >= announced && this.#bytes <= announced)
+      return this.#gather(announced);
     // As large as all before it at most, so that a body takes twice its size at most.
     const length = Math.min(before, bodyBlockBytes);
     if (length <= chunkBytes) return undefined;
@@ -82,20 +83,12 @@ export class BodyBlocks {
     return block;
   }
 
-  /** Memory for the whole body, of which so many bytes came before; undefined where it is not to be reserved yet. */
-  #takeWhole(before: number): Uint8Array | undefined {
-    const announced = this.#announced;
-    if (this.#bytes > announced || this.#bytes - before === announced) return undefined;
-    const isExpected = before > 0 && before * announcedShare >= announced;
-    const lent = before === 0 || isExpected ? this.#memory?.take(announced) : undefined;
-    return isExpected ? (lent ?? new Uint8Array(Buffer.allocUnsafeSlow(announced).buffer)) : lent;
-  }
-
   /**
    * Moves what has come into one block for the whole body, so that nothing is left to be joined. The rest of its memory
    * is not touched before it is filled.
    */
-  #gather(block: Uint8Array): Uint8Array {
+  #gather(bytes: number): Uint8Array {
+    const block = this.#memory?.take(bytes) ?? new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer);
     this.#gathered = block;
     let at = 0;
     for (const each of this.#blocks) {

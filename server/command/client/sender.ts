@@ -115,22 +115,25 @@ class BodySize {
   #hasBegun = false;
   readonly #first = Promise.withResolvers<void>();
 
+  constructor() {
+    // Nobody may wait for it.
+    this.#first.promise.catch(() => undefined);
+  }
+
   /** Returns at once the first time, and later once the first body has told how fast the connection is. */
   async begin(): Promise<void> {
     if (this.#hasBegun) await this.#first.promise;
     this.#hasBegun = true;
   }
 
-  /** The other bodies need not wait for the first one any more. */
-  endFirst(): void {
-    this.#first.resolve();
+  /** The first body was sent after this time, and is not answered yet. */
+  noteFirstSent(ms: number): void {
+    if (ms <= sentSoonMs) this.#first.resolve();
   }
 
-  /** The first body was sent, and is not answered yet. */
-  noteFirstSent(bytes: number, ms: number): void {
-    if (ms > sentSoonMs) return;
-    this.#grow(bytes, ms);
-    this.endFirst();
+  /** The others are not sent if they still wait for the first body. */
+  noteFailed(error: unknown): void {
+    this.#first.reject(error);
   }
 
   noteTooLarge(bytes: number): void {
@@ -139,15 +142,10 @@ class BodySize {
   }
 
   noteAnswered(bytes: number, ms: number): void {
-    if (ms > slowBodyMs) this.bytesMax = (bytes * slowBodyMs) / ms;
-    else this.#grow(bytes, ms);
-    this.endFirst();
-  }
-
-  /** A body of so many bytes took so long; a small one says nothing of large ones. */
-  #grow(bytes: number, ms: number): void {
     const growth = Math.min(growthMax, Math.max(growthMin, soonMs / ms));
-    if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * growth);
+    if (ms > slowBodyMs) this.bytesMax = (bytes * slowBodyMs) / ms;
+    else if (bytes * 2 > this.bytesMax) this.bytesMax = Math.min(this.#ceiling, this.bytesMax * growth);
+    this.#first.resolve();
   }
 }
 
@@ -168,7 +166,7 @@ export function makeServerDelivery(
         const body = takeBody(left, size.bytesMax);
         const bytes = sumBytes(body);
         const startMs = performance.now();
-        const noteSent = () => size.noteFirstSent(bytes, performance.now() - startMs);
+        const noteSent = () => size.noteFirstSent(performance.now() - startMs);
         const onSent = isFirst ? noteSent : undefined;
         isFirst = false;
         const answer = await sendUntilAnswered(body, options, onSent);
@@ -180,8 +178,9 @@ export function makeServerDelivery(
         yield toTally(JSON.parse(answer.text), body);
         left = left.slice(body.length);
       }
-    } finally {
-      size.endFirst();
+    } catch (error) {
+      size.noteFailed(error);
+      throw error;
     }
   };
 }

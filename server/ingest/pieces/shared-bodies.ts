@@ -47,10 +47,10 @@ export class BoundedBodies {
     const enough = this.#free.findLastIndex((buffer) => buffer.byteLength >= bytes);
     if (enough >= 0) return this.#lend(this.#free.splice(enough, 1)[0]!, bytes);
     // A sender's bodies grow, so a buffer that is too small makes room for a larger one.
-    const small = this.#free.pop();
-    if (small !== undefined) this.#forget(small);
+    const small = this.#free.at(-1);
     const length = withSlack(bytes);
-    if (this.#bytes + length > this.#bytesMax) return undefined;
+    if (this.#bytes - (small?.byteLength ?? 0) + length > this.#bytesMax) return undefined;
+    if (small !== undefined) this.#forget(this.#free.pop()!);
     // V8 itself maps a buffer that could grow, and not glibc's allocator, which is told to ask for huge pages. A buffer is too
     // large to lie in pages that were used before, and a virtual machine's first use of a huge page may take twenty times
     // as long: 150 MB of buffers took 0.5 s so, and 0.1 s in usual pages.

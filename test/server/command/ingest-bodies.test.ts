@@ -119,6 +119,19 @@ describe("svc ingest", () => {
     expect(seen.length).toBeGreaterThan(4);
   });
 
+  test("where the first body is refused over a slow connection, nothing else is sent", async () => {
+    let bodies = 0;
+    const strict = await standBefore(server, {
+      read: ({ method }) => (method === "POST" && ++bodies === 1 ? sleep(1_000) : undefined),
+      before: ({ method }, response) =>
+        method === "POST" ? response.writeHead(401).end('{"error":"no such token"}') : undefined,
+    });
+    const { code, err } = await ingestAt(strict.url, write("refused", padded(100_000)));
+    strict.close();
+    expect([code, bodies]).toEqual([1, 1]);
+    expect(err).toContain("no such token");
+  });
+
   test("over a fast connection others follow the first body before it is answered", async () => {
     let hasFollowed = false;
     // A machine that has much else to do may make the connection slow.

@@ -78,31 +78,6 @@ describe("a body's blocks", () => {
     expect(givenBack).toHaveLength(1);
   });
 
-  test("lie in memory that is lent from the first chunk on, and in memory of their own once much has come", () => {
-    const asked: number[] = [];
-    const lender = (lends: boolean) => ({
-      take(bytes: number) {
-        asked.push(bytes);
-        return lends ? new Uint8Array(bytes + 1_000).subarray(0, bytes) : undefined;
-      },
-      giveBack: () => undefined,
-    });
-    for (const lends of [true, false]) {
-      asked.length = 0;
-      const blocks = new BodyBlocks(1_000_000, lender(lends));
-      blocks.add(new Uint8Array(10_000).fill(1).buffer);
-      expect([blocks.count, asked]).toEqual([1, [1_000_000]]);
-      for (let i = 1; i < 100; i++) blocks.add(new Uint8Array(10_000).fill(1).buffer);
-      expect(blocks.count).toBe(1);
-      expect(asked.length).toBe(lends ? 1 : 2);
-      expect(blocks.join().every((byte) => byte === 1)).toBe(true);
-    }
-    asked.length = 0;
-    const whole = new BodyBlocks(10_000, lender(true));
-    whole.add(new ArrayBuffer(10_000));
-    expect(asked).toEqual([]);
-  });
-
   test(`hold any chunks in shared memory (SVC_SEED=${seed})`, () => {
     const random = new Random(seed);
     for (let round = 0; round < 100; round++) {

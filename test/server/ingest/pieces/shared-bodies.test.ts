@@ -31,6 +31,14 @@ test("a large body gets the large buffer that is free, whatever was given back l
   expect(bodies.take(900_000)!.buffer).toBe(large.buffer);
 });
 
+test("a body that there is no room for leaves the free buffers", () => {
+  const bodies = new BoundedBodies(2_000_000);
+  const free = bodies.take(500_000)!;
+  bodies.giveBack(free);
+  expect(bodies.take(1_900_000)).toBeUndefined();
+  expect(bodies.take(400_000)!.buffer).toBe(free.buffer);
+});
+
 test(`no two users have the same memory, and all have as much as they asked for, within the bound (SVC_SEED=${seed})`, () => {
   const random = new Random(seed);
   const bytesMax = 1_000_000;
