@@ -150,17 +150,26 @@ async function ingest(
   input: BatchInput,
   fieldNames?: LogFieldNames,
 ): Promise<unknown> {
-  const encoding = encodingOf(input.request.headers);
-  const body: IntakeBody = { signal, format: "json lines", fieldNames, encoding, ...toIntakeBody(input) };
-  const header = input.request.headers.get(piecesHeaderKey);
-  const taken = await (header === undefined
-    ? takers.intake.take(body)
-    : takePieces(takers, body, header)
-  ).finally(() => takers.bodies.giveBack(body.body));
+  const taken = await takeRows(takers, signal, input, fieldNames).finally(() =>
+    takers.bodies.giveBack(input.body),
+  );
   const first = taken.errors[0];
   if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
+}
+
+/** Takes a body as a whole, or in pieces where it has any. Throws Refusal. */
+async function takeRows(
+  takers: Takers,
+  signal: Signal,
+  input: BatchInput,
+  fieldNames: LogFieldNames | undefined,
+): Promise<IntakeResult & { duplicates?: number }> {
+  const encoding = encodingOf(input.request.headers);
+  const body: IntakeBody = { signal, format: "json lines", fieldNames, encoding, ...toIntakeBody(input) };
+  const header = input.request.headers.get(piecesHeaderKey);
+  return header === undefined ? takers.intake.take(body) : takePieces(takers, body, header);
 }
 
 /** Takes a body in the pieces that a header names. Throws Refusal 400, and 413 where the body is too large to be read at once. */
