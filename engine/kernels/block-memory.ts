@@ -88,10 +88,14 @@ export class BlockMemory {
   }
 
   /**
-   * Copies many bytes to reserved room at `at`, or up to 7 bytes behind it. V8 copies to shared memory word by word where both
-   * lie equally far from a multiple of 8, and else byte by byte, which takes three times as long. Returns the copy.
+   * Copies bytes to reserved room, to `at` or up to 7 bytes behind it. V8 copies to shared memory eight bytes at a time only
+   * where the addresses of source and target have the same remainder when divided by 8; byte by byte takes three times as long.
+   * Returns the copy.
    */
-  copyNear(at: number, { buffer, byteOffset, byteLength }: Uint8Array | Uint32Array): Uint8Array {
+  copyNear(
+    at: number,
+    { buffer, byteOffset, byteLength }: Uint8Array | Uint32Array | Int32Array,
+  ): Uint8Array {
     const copy = this.uint8(at + (byteOffset % wordBytes), byteLength);
     copy.set(new Uint8Array(buffer, byteOffset, byteLength));
     return copy;
@@ -104,10 +108,8 @@ export class BlockMemory {
   }
 
   /** Copies a vector. Returns where it lies. */
-  placeVector({ buffer, byteOffset, byteLength }: Uint8Array | Uint32Array | Int32Array): number {
-    const at = this.reserve(byteLength);
-    new Uint8Array(this.#memory.buffer, at, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
-    return at;
+  placeVector(vector: Uint8Array | Uint32Array | Int32Array): number {
+    return this.copyNear(this.reserve(vector.byteLength), vector).byteOffset;
   }
 
   uint8(at: number, length: number): Uint8Array {

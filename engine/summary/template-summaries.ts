@@ -183,7 +183,7 @@ export class TemplateSummaries {
     return this.#sums.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Attributes are listed of chunks whose templates are known. */
+  /** Whether a listing would add something. Attributes are listed only for chunks whose templates are known. */
   #isUnlisted(ref: SealedChunkRef, { withAttributes }: ListingOptions): boolean {
     return withAttributes
       ? this.#known.lacksAttributes(ref.dir, chunkIdentity(ref.entry))

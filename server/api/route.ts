@@ -58,7 +58,7 @@ export class Reply {
   }
 }
 
-/** Lends memory to large bodies of a route, to each its own. */
+/** Lends memory for the large bodies of a route. No two bodies have the same memory at a time. */
 interface RouteMemory {
   /** Undefined where new memory is to be taken. The route has the memory back with the body. */
   take: (bytes: number, headers: ServerRequest["headers"]) => Uint8Array | undefined;

@@ -126,8 +126,8 @@ export class BodyBlocks {
 }
 
 /**
- * Copies bytes to `at`. V8's own `set` copies to shared memory byte by byte where the two lie differently far from a multiple of
- * 8, which takes more than twice as long.
+ * Copies bytes to `at`. V8's own `set` takes more than twice as long where the target is shared memory and its address has
+ * another remainder than the source's when divided by 8: then it copies byte by byte.
  */
 function copyTo({ buffer, byteOffset, byteLength }: Uint8Array, at: number, bytes: Uint8Array): void {
   if (bytes.length > 0) Buffer.from(buffer, byteOffset, byteLength).fill(bytes, at, at + bytes.length);

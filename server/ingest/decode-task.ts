@@ -58,7 +58,7 @@ export interface BodyPiece {
   bytes: Uint8Array;
   /** Hash of its idempotency key. */
   keyHash: string;
-  /** Number of its first line, from 1. Undefined: it begins behind the piece before it, the first piece with line 1. */
+  /** Number of its first line, from 1. Undefined: the line after the previous piece, or line 1. */
   firstLine?: number | undefined;
 }
 

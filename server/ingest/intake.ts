@@ -84,6 +84,12 @@ export interface IntakeResult {
   answer?: string;
 }
 
+/** What became of a body that may have been sent in pieces. */
+export interface PiecesResult extends IntakeResult {
+  /** Rows of `accepted` that its pieces had added before; absent where it is none. */
+  duplicates?: number;
+}
+
 type GoodBody = DecodedBody & { ok: true };
 type Documents = NonNullable<GoodBody["documents"]>;
 

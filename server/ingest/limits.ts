@@ -4,7 +4,7 @@ import { KiB, MiB } from "../model/limits.ts";
 
 /** One body on the wire. Agents send 1 to 10 MiB. */
 export const ingestBodyBytesMax = 32 * MiB;
-/** One body of JSON lines on the wire: `svc ingest` sends what becomes one full chunk. */
+/** One body of JSON lines on the wire. `svc ingest` sends so many lines together that they fill a chunk. */
 export const jsonLinesBodyBytesMax = 64 * MiB;
 /** Bytes of a journal that are stored at a time while more of it comes in. */
 export const journalPartBytes = 4 * MiB;

@@ -11,7 +11,7 @@ import type { Values } from "../api/parameters.ts";
 import { jsonReply, type Route } from "../api/route.ts";
 import { Refusal } from "../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
-import type { Intake, IntakeBody, IntakeResult } from "./intake.ts";
+import type { Intake, IntakeBody, PiecesResult } from "./intake.ts";
 import { flatNameLengthMax, jsonLinesBodyBytesMax, refusedRowsListed } from "./limits.ts";
 import type { LogFieldNames } from "./loggers/field-names.ts";
 import { bodyGroupSizeOf, piecesHeader } from "./pieces/group-size.ts";
@@ -165,7 +165,7 @@ async function takeRows(
   signal: Signal,
   input: BatchInput,
   fieldNames: LogFieldNames | undefined,
-): Promise<IntakeResult & { duplicates?: number }> {
+): Promise<PiecesResult> {
   const encoding = encodingOf(input.request.headers);
   const body: IntakeBody = { signal, format: "json lines", fieldNames, encoding, ...toIntakeBody(input) };
   const header = input.request.headers.get(piecesHeaderKey);
@@ -177,7 +177,7 @@ async function takePieces(
   { pieces, memory, bodies }: Takers,
   { body, key, ...source }: IntakeBody,
   header: string,
-): Promise<IntakeResult & { duplicates?: number }> {
+): Promise<PiecesResult> {
   if (key !== null) throw new Refusal(400, `${piecesHeader} and Idempotency-Key exclude each other`);
   if (source.encoding !== "identity")
     throw new Refusal(400, `${piecesHeader} needs a body without Content-Encoding, got ${source.encoding}`);

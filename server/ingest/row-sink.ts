@@ -68,8 +68,8 @@ export abstract class Sink {
   }
 
   /**
-   * Calls `read`, which adds the rows of a piece of the body, and returns its lines. Throws Refusal 413 where it does not go
-   * together with those before.
+   * Calls `read`, which adds the rows of a piece of the body and returns how many lines the piece has. Throws Refusal 413
+   * where the piece cannot be in one batch with the previous ones.
    */
   readPiece({ keyHash: hash, firstLine }: BodyPiece, read: () => number): void {
     const rowsBefore = this.builder.rows;

@@ -83,7 +83,7 @@ export interface ApiRequest {
   /** Of bytes in pieces, all are sent, one behind the other. */
   body?: readonly Uint8Array[] | string;
   /** Called once the system has taken all bytes to send. */
-  onSent?: (() => void) | undefined;
+  onSent?: () => void;
   signal?: AbortSignal;
 }
 

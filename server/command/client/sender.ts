@@ -2,7 +2,7 @@
 
 import { createCipheriv, createHash } from "node:crypto";
 import { type RefusedLine, sumBytes } from "../../ingest/decode-task.ts";
-import type { IntakeResult } from "../../ingest/intake.ts";
+import type { IntakeResult, PiecesResult } from "../../ingest/intake.ts";
 import { piecesHeader } from "../../ingest/pieces/group-size.ts";
 import type { Batch } from "./batches.ts";
 import type { Answer, Client } from "./client.ts";
@@ -44,7 +44,7 @@ export type DeliverGroup = (group: readonly Batch[], onRead: () => void) => Asyn
 const bodyBytesFirst = 8 * 1024 * 1024;
 /** Others follow it before it is answered only if it is sent in this time. */
 const sentSoonMs = 500;
-/** They are to be answered in this time, but grow by these factors at least and at most. */
+/** The next bodies are to be answered in this time, but grow by these factors at least and at most. */
 const soonMs = 2_000;
 const growthMin = 2;
 const growthMax = 16;
@@ -106,7 +106,8 @@ export async function sendAll(
 
 /**
  * How large a body may be: large enough for a chunk where bodies are answered soon, small where the connection is slow, so
- * that there is progress to show. Larger groups are divided.
+ * that there is progress to show. Larger groups are divided. Until the first body tells how fast the connection is, the other
+ * groups wait.
  */
 class BodySize {
   bytesMax = bodyBytesFirst;
@@ -116,7 +117,7 @@ class BodySize {
   readonly #first = Promise.withResolvers<void>();
 
   constructor() {
-    // Nobody may wait for it.
+    // A rejection that no group waits for would end the process.
     this.#first.promise.catch(() => undefined);
   }
 
@@ -126,8 +127,8 @@ class BodySize {
     this.#hasBegun = true;
   }
 
-  /** The first body was sent after this time, and is not answered yet. */
-  noteFirstSent(ms: number): void {
+  /** A body was sent after this time, and is not answered yet. */
+  noteSent(ms: number): void {
     if (ms <= sentSoonMs) this.#first.resolve();
   }
 
@@ -149,15 +150,11 @@ class BodySize {
   }
 }
 
-/** The answer to a body; `duplicates` where it was sent in pieces. */
-type BodyAnswer = IntakeResult & { duplicates?: number };
-
 /** Makes the delivery over HTTP, of groups of one batch where the server does not take pieces. */
 export function makeServerDelivery(
   options: SenderOptions,
 ): (group: readonly Batch[]) => AsyncGenerator<Tally> {
   const size = new BodySize();
-  let isFirst = true;
   return async function* (group) {
     await size.begin();
     try {
@@ -166,9 +163,7 @@ export function makeServerDelivery(
         const body = takeBody(left, size.bytesMax);
         const bytes = sumBytes(body);
         const startMs = performance.now();
-        const noteSent = () => size.noteFirstSent(performance.now() - startMs);
-        const onSent = isFirst ? noteSent : undefined;
-        isFirst = false;
+        const onSent = () => size.noteSent(performance.now() - startMs);
         const answer = await sendUntilAnswered(body, options, onSent);
         if (tooLargeStatuses.has(answer.status)) {
           size.noteTooLarge(bytes);
@@ -201,7 +196,7 @@ function takeBody(batches: readonly Batch[], bytesMax: number): readonly Batch[]
 
 /** What became of the batches of a body. */
 function toTally(
-  { accepted, refused, dropped = 0, errors, ...taken }: BodyAnswer,
+  { accepted, refused, dropped = 0, errors, ...taken }: PiecesResult,
   body: readonly Batch[],
 ): Tally {
   const duplicates = taken.duplicates ?? (taken.duplicate ? accepted : 0);
@@ -240,7 +235,7 @@ async function addUp(tally: Tally, delivered: AsyncGenerator<Tally>): Promise<vo
 function sendUntilAnswered(
   group: readonly Batch[],
   options: SenderOptions,
-  onSent: (() => void) | undefined,
+  onSent: () => void,
 ): Promise<Answer> {
   const { client, path, signal, onProblem } = options;
   const headers = { "Content-Type": "application/x-ndjson", ...keysOf(group, options) };

@@ -100,8 +100,8 @@ function makeFastReader(sink: RowSink): ReadFast {
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * Reads samples, and parses only rows that name their series in a way that this thread has not met. Returns the number of
- * lines. Throws Refusal.
+ * Reads samples. Only a row that names its series in a way that is new to this thread is parsed. Returns the number of lines.
+ * Throws Refusal.
  */
 function readSamples(body: Buffer, sink: SampleSink): number {
   const { builder } = sink;

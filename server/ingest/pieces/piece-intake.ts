@@ -14,7 +14,7 @@ export interface InputPiece {
   bytes: Uint8Array;
   /** Its idempotency key: a second piece with the key adds nothing. */
   key: string;
-  /** Undefined: it begins behind the piece before it, the first piece with line 1. */
+  /** Undefined: it begins with the line after the previous piece, or with line 1. */
   place?: PiecePlace | undefined;
 }
 
@@ -124,7 +124,7 @@ export class PieceIntake {
   }
 }
 
-/** Pieces whose places are known: those without a place lie behind each other, and their lines are counted. */
+/** Finds the places of pieces: one without a place begins with the line after the previous piece, and its lines are counted. */
 function placeAll(pieces: readonly KeyedPiece[]): PlacedPiece[] {
   let firstLine = 1;
   return pieces.map((piece) => {

@@ -51,9 +51,8 @@ export class BoundedBodies {
     const length = withSlack(bytes);
     if (this.#bytes - (small?.byteLength ?? 0) + length > this.#bytesMax) return undefined;
     if (small !== undefined) this.#forget(this.#free.pop()!);
-    // V8 itself maps a buffer that could grow, and not glibc's allocator, which is told to ask for huge pages. A buffer is too
-    // large to lie in pages that were used before, and a virtual machine's first use of a huge page may take twenty times
-    // as long: 150 MB of buffers took 0.5 s so, and 0.1 s in usual pages.
+    // With `maxByteLength` V8 maps the buffer itself, in pages of 4 KiB. Without, glibc would ask for huge pages, and the first
+    // write to 150 MB of these took 0.5 s in a virtual machine that returns unused memory to its host, in place of 0.1 s.
     const buffer = new SharedArrayBuffer(length, { maxByteLength: length });
     this.#bytes += length;
     this.#lost.register(buffer, length, buffer);

@@ -1,5 +1,5 @@
 /** For tests of commands: each has a server of its own, all of a file a folder to run in. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
@@ -19,6 +19,13 @@ afterEach(() => server.stop());
 
 export const svc = (...words: string[]) =>
   runSvc([...words, "--url", server.url, "--data", server.dir], { cwd: dir });
+/** Writes a file of the folder; returns its name. */
+export const write = (name: string, bytes: string | Uint8Array) => {
+  writeFileSync(join(dir, name), bytes);
+  return name;
+};
+/** Rows that the server holds. */
+export const countStored = () => server.service.store.stats().rows;
 export const start = Date.UTC(2026, 0, 29, 8, 42);
 export const rows = (number: number, first = 0) =>
   Array.from({ length: number }, (_, i) => ({

@@ -1,23 +1,12 @@
 /** How `svc ingest` sends bodies: to servers that fail, that are older, that are far away, behind proxies. */
 
-import { writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { lines, type Running } from "../running.ts";
-import { dir, rows, server, svc } from "./command-setting.ts";
+import { countStored, dir, rows, server, svc, write } from "./command-setting.ts";
 import { standBefore } from "./front-server.ts";
 import { runSvc, startSvc } from "./program.ts";
-
-const write = (name: string, bytes: string) => {
-  writeFileSync(join(dir, name), bytes);
-  return name;
-};
-const count = async () => {
-  const { rows: stored } = server.service.store.stats();
-  return stored;
-};
 
 describe("svc ingest", () => {
   test("batches that fail for a while are sent again until they are taken, and stored once", async () => {
@@ -28,7 +17,7 @@ describe("svc ingest", () => {
     expect([code, out]).toEqual([0, expect.stringContaining("0 refused")]);
     expect(out).toMatch(/20,000 rows taken|were there already/);
     expect(err).toContain("trying again");
-    expect(await count()).toBe(20_000);
+    expect(countStored()).toBe(20_000);
   }, 60_000);
 
   test("a server that breaks the first connection and is not ready at the second is asked again", async () => {
@@ -99,7 +88,7 @@ describe("svc ingest", () => {
     expect([code, out]).toEqual([0, expect.stringContaining("150,000 rows taken, 0 refused")]);
     expect(sizes[0]).toBeLessThanOrEqual(8 * 2 ** 20);
     expect(Math.max(...sizes)).toBeGreaterThan(12 * 2 ** 20);
-    expect(await count()).toBe(150_000);
+    expect(countStored()).toBe(150_000);
   });
 
   test("over a slow connection the first body goes alone", async () => {
@@ -183,10 +172,11 @@ describe("svc ingest", () => {
       // Each run learns once how much is too large, but for bodies that are on their way together.
       expect(refused).toBeGreaterThanOrEqual(2);
       expect(refused).toBeLessThanOrEqual(6);
-      expect(await count()).toBe(40_000);
+      expect(countStored()).toBe(40_000);
     },
   );
 });
+
 const ingestAt = (url: string, file: string) =>
   runSvc(["ingest", file, "--url", url, "--data", server.dir], { cwd: dir });
 /** Lines of more than 400 bytes. */

@@ -1,21 +1,12 @@
 /** `svc ingest` against a running server. */
 
-import { truncateSync, writeFileSync } from "node:fs";
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { call, lines, search } from "../running.ts";
-import { dir, rows, server, svc } from "./command-setting.ts";
+import { countStored, dir, rows, server, svc, write } from "./command-setting.ts";
 import { runSvc, startSvc } from "./program.ts";
-
-const write = (name: string, bytes: string | Uint8Array) => {
-  writeFileSync(join(dir, name), bytes);
-  return name;
-};
-const count = async () => {
-  const { rows: stored } = server.service.store.stats();
-  return stored;
-};
 
 describe("svc ingest", () => {
   const text = lines(rows(10_000));
@@ -42,7 +33,7 @@ describe("svc ingest", () => {
         `^${file}: 10,000 rows taken, 0 refused in [\\d.]+ s \\([\\d,]+ rows/s, [\\d.]+ MB/s\\)\\n$`,
       ),
     );
-    expect(await count()).toBe(10_000);
+    expect(countStored()).toBe(10_000);
   });
 
   test("what a file holds is recognised and said, and spans among logs are refused with the right command", async () => {
@@ -138,7 +129,7 @@ describe("svc ingest", () => {
     });
     expect(code).toBe(0);
     expect(out).toContain("standard input: 10,000 rows taken, 0 refused");
-    expect(await count()).toBe(10_000);
+    expect(countStored()).toBe(10_000);
   });
 
   test("standard input that trickles is sent on as it comes", async () => {
@@ -146,10 +137,10 @@ describe("svc ingest", () => {
       input: null,
     });
     child.stdin.write('{"message":"first"}\n{"message":"sec');
-    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+    await expect.poll(countStored, { timeout: 20_000 }).toBe(1);
     child.stdin.end('ond"}\n');
     expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("2 rows taken, 0 refused") });
-    expect(await count()).toBe(2);
+    expect(countStored()).toBe(2);
   });
 
   test("a file that is sent again adds nothing, also where its rows have no time", async () => {
@@ -158,7 +149,7 @@ describe("svc ingest", () => {
     const { code, out } = await svc("ingest", file);
     expect(code).toBe(0);
     expect(out).toContain("0 rows taken, 2 were there already, 0 refused");
-    expect(await count()).toBe(2);
+    expect(countStored()).toBe(2);
   });
 
   test("standard input that is sent again is new", async () => {
@@ -166,7 +157,7 @@ describe("svc ingest", () => {
       runSvc(["ingest", "-", "--url", server.url, "--data", server.dir], { input: '{"message":"a"}\n' });
     await send();
     await send();
-    expect(await count()).toBe(2);
+    expect(countStored()).toBe(2);
   });
 
   test("refused rows are counted, the first named by the line of the file, and the exit code is 1", async () => {
@@ -212,7 +203,7 @@ describe("svc ingest", () => {
     const { code, out } = await svc("ingest", write("one", lines(rows(5))), write("two", lines(rows(7, 5))));
     expect(code).toBe(0);
     expect(out).toMatch(/^one: 5 rows taken.*\ntwo: 7 rows taken.*\n$/);
-    expect(await count()).toBe(12);
+    expect(countStored()).toBe(12);
   });
 
   test.each([

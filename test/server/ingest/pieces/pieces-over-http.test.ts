@@ -149,7 +149,7 @@ describe("pieces", () => {
     const texts = [
       `\n${row}\n \n${row}\n`,
       `[${row},\n ${row},\n\n ${row}]\n`,
-      // Bytes that are not UTF-8, as the escape's place is overwritten in the body.
+      // The second line is not UTF-8, so that the whole piece is read row by row.
       `${JSON.stringify({ message: "two\\nlines\\n" })}\n\u00ff\n`,
       `${JSON.stringify({ message: "two\nlines\n" })}\r\n${row}\n`,
       "\n\n",
