@@ -77,8 +77,9 @@ export async function askInTurn(
 ): Promise<KindFigure[]> {
   const agent = openAgent(1);
   const figures: KindFigure[] = [];
-  for (const kind of logKinds) {
-    show({ step: "ask in turn", done: figures.length, total: logKinds.length, unit: "kinds" });
+  const kinds = kindsOf(dataset);
+  for (const kind of kinds) {
+    show({ step: "ask in turn", done: figures.length, total: kinds.length, unit: "kinds" });
     const figure: KindFigure = { kind, samplesMs: [], refusals: [] };
     for (const question of dataset.questions[kind].slice(0, questionsInTurn))
       await ask(server, question, agent, figure);
@@ -94,13 +95,12 @@ export async function askAtOnce(
   dataset: BenchDataset,
   show: ShowProgress,
 ): Promise<KindFigure[]> {
-  const figures = logKinds.map((kind): KindFigure => ({ kind, samplesMs: [], refusals: [] }));
+  const figures = kindsOf(dataset).map((kind): KindFigure => ({ kind, samplesMs: [], refusals: [] }));
   const agent = openAgent(clients);
   const orders = Array.from({ length: questionsAtOnce }, (_, turn) =>
-    figures.flatMap((figure) => {
+    figures.map((figure) => {
       const all = dataset.questions[figure.kind];
-      const question = all[(questionsInTurn + turn) % Math.max(1, all.length)];
-      return question === undefined ? [] : [{ figure, question }];
+      return { figure, question: all[(questionsInTurn + turn) % all.length]! };
     }),
   ).flat();
   let next = 0;
@@ -127,6 +127,9 @@ export async function askAtOnce(
   }
   return figures;
 }
+
+/** The kinds of questions that a dataset has: some suit only one of the datasets. */
+const kindsOf = (dataset: BenchDataset) => logKinds.filter((kind) => dataset.questions[kind].length > 0);
 
 async function ask(
   server: ServerProcess,

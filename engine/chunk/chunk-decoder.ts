@@ -18,7 +18,7 @@ import {
   getAttributeBuilder,
 } from "./chunk-builder.ts";
 import { ChunkColumns } from "./chunk-columns.ts";
-import type { ChunkSource } from "./chunk-header.ts";
+import type { ChunkSource, ColumnHeader } from "./chunk-header.ts";
 import { ChunkView } from "./chunk-view.ts";
 
 /** All rows of some chunks of one partition, chunk after chunk. Arrival numbers are absolute. */
@@ -28,13 +28,23 @@ export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
   builder.timeNs.reserve(rows);
   builder.arrival.reserve(rows);
   if (sources.every(hasSplitMessages)) builder.split = new SplitMessagesBuilder(rows);
+  else builder.message.reserve(rows, countMessageBytes(sources));
   const present = countPresentRows(sources);
   for (const source of sources) appendChunk(builder, source, present);
   return builder;
 }
 
-function hasSplitMessages({ header }: ChunkSource): boolean {
-  return header.columns.get(header.columns.find("message"))?.encoding === "template";
+function hasSplitMessages(source: ChunkSource): boolean {
+  return messageColumnOf(source)?.encoding === "template";
+}
+
+/** At least the bytes of the messages that are stored as texts. */
+function countMessageBytes(sources: readonly ChunkSource[]): number {
+  return sources.reduce((sum, source) => sum + (messageColumnOf(source)?.payloadBytes ?? 0), 0);
+}
+
+function messageColumnOf({ header }: ChunkSource): ColumnHeader | undefined {
+  return header.columns.get(header.columns.find("message"));
 }
 
 /** For each attribute with a column of its own, the number of rows that have it. */

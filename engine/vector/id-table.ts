@@ -11,6 +11,10 @@ export interface PackedIds {
 }
 
 const firstIds = 64;
+/** A slot holds a code + 1 in these bits; 0 in a free slot. */
+const codeBits = 0xff_ffff;
+/** In the others it holds those of the id's hash: most ids of the same slot differ in them, and are not read. */
+const tagBits = ~codeBits;
 /** Nobody who sends ids can know which of them meet in the table. */
 const seed = randomInt(2 ** 32);
 
@@ -31,7 +35,7 @@ export function gatherIds({ width, bytes }: PackedIds, codes: ArrayLike<number>)
 }
 
 /**
- * Codes count from 0 in the order in which ids were first added. The table uses open addressing with linear probing and is
+ * Codes count from 0 in the order in which ids were first added; there are fewer than 2^24. The table uses open addressing with linear probing and is
  * at most half full.
  */
 export class IdTable {
@@ -39,8 +43,7 @@ export class IdTable {
   size = 0;
   readonly #wordsEach: number;
   #words: Uint32Array<ArrayBuffer>;
-  /** Code + 1; 0 in a free slot. */
-  #slots = new Uint32Array(firstIds * 2);
+  #slots = new Int32Array(firstIds * 2);
 
   /** @param width a multiple of four bytes */
   constructor(width: number) {
@@ -65,16 +68,20 @@ export class IdTable {
       this.#words = growArray(this.#words, most * this.#wordsEach);
     let slots = this.#slots.length;
     while (slots < most * 2) slots *= 2;
-    if (slots > this.#slots.length) this.#placeIn(new Uint32Array(slots));
+    if (slots > this.#slots.length) this.#placeIn(new Int32Array(slots));
   }
 
   /** The code of the id at words[at]; an id that the table lacks is added. */
   intern(words: Uint32Array, at: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
-    let slot = this.#hash(words, at) & mask;
+    const hash = this.#hash(words, at);
+    let slot = hash & mask;
     for (let found = slots[slot]!; found !== 0; found = slots[slot]!) {
-      if (this.#equals(found - 1, words, at)) return found - 1;
+      if (((found ^ hash) & tagBits) === 0) {
+        const known = (found & codeBits) - 1;
+        if (this.#equals(known, words, at)) return known;
+      }
       slot = (slot + 1) & mask;
     }
     const code = this.size;
@@ -84,7 +91,7 @@ export class IdTable {
     }
     for (let i = 0, to = code * this.#wordsEach; i < this.#wordsEach; i++)
       this.#words[to + i] = words[at + i]!;
-    slots[slot] = code + 1;
+    slots[slot] = (hash & tagBits) | (code + 1);
     this.size++;
     return code;
   }
@@ -105,12 +112,13 @@ export class IdTable {
     return { offsets, bytes: new Uint8Array(digits.buffer) };
   }
 
-  #placeIn(slots: Uint32Array<ArrayBuffer>): void {
+  #placeIn(slots: Int32Array<ArrayBuffer>): void {
     const mask = slots.length - 1;
     for (let code = 0; code < this.size; code++) {
-      let slot = this.#hash(this.#words, code * this.#wordsEach) & mask;
+      const hash = this.#hash(this.#words, code * this.#wordsEach);
+      let slot = hash & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = code + 1;
+      slots[slot] = (hash & tagBits) | (code + 1);
     }
     this.#slots = slots;
   }
@@ -130,6 +138,6 @@ export class IdTable {
     }
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-    return (hash ^ (hash >>> 16)) >>> 0;
+    return hash ^ (hash >>> 16);
   }
 }

@@ -77,6 +77,13 @@ export class TextBuilder {
     return this.#bytes.length + this.#offsets.byteLength;
   }
 
+  /** Makes room for more rows, and for their texts. */
+  reserve(rows: number, byteLength: number): void {
+    this.#reserve(byteLength);
+    const offsets = this.rows + rows + 1;
+    if (offsets > this.#offsets.length) this.#offsets = growArray(this.#offsets, offsets);
+  }
+
   /** All texts so far, one after the other. The view is valid until the next text is added. */
   get bytes(): Uint8Array {
     return this.#bytes;
