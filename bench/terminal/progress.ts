@@ -21,6 +21,8 @@ export class ProgressLine {
   private readonly isTerminal = process.stderr.isTTY === true;
   private step = "";
   private begunMs = 0;
+  /** What was done when the step began: a load may go on where another ended. */
+  private doneBefore = 0;
   private shownMs = 0;
 
   show(progress: StepProgress): void {
@@ -29,11 +31,12 @@ export class ProgressLine {
       this.end();
       this.step = progress.step;
       this.begunMs = nowMs;
+      this.doneBefore = progress.done;
       this.shownMs = this.isTerminal ? 0 : nowMs;
     }
     if (nowMs - this.shownMs < (this.isTerminal ? terminalEveryMs : lineEveryMs)) return;
     this.shownMs = nowMs;
-    const text = formatProgress(progress, (nowMs - this.begunMs) / 1000);
+    const text = formatProgress(progress, this.doneBefore, (nowMs - this.begunMs) / 1000);
     process.stderr.write(
       this.isTerminal ? `\r${text.slice(0, (process.stderr.columns ?? 80) - 1)}\x1b[K` : `${text}\n`,
     );
@@ -46,13 +49,19 @@ export class ProgressLine {
   }
 }
 
-function formatProgress({ step, done, total, unit }: StepProgress, seconds: number): string {
+/** `seconds`: since the step began, when `doneBefore` was done. */
+function formatProgress(
+  { step, done, total, unit }: StepProgress,
+  doneBefore: number,
+  seconds: number,
+): string {
   const parts = [step];
   if (total > 0) parts.push(`${Math.floor((100 * done) / total)} %`);
   parts.push(`${formatCount(done)} ${unit}`);
-  if (seconds > 0.5 && done > 0) {
-    parts.push(`${formatCount(Math.round(done / seconds))} ${unit}/s`);
-    if (total > 0) parts.push(`${Math.ceil(((total - done) * seconds) / done)} s left`);
+  const doneSince = done - doneBefore;
+  if (seconds > 0.5 && doneSince > 0) {
+    parts.push(`${formatCount(Math.round(doneSince / seconds))} ${unit}/s`);
+    if (total > 0) parts.push(`${Math.ceil(((total - done) * seconds) / doneSince)} s left`);
   }
   return parts.join("  ");
 }
