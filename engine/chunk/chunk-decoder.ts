@@ -28,7 +28,7 @@ export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
   builder.timeNs.reserve(rows);
   builder.arrival.reserve(rows);
   if (sources.every(hasSplitMessages)) builder.split = new SplitMessagesBuilder(rows);
-  else builder.message.reserve(rows, countMessageBytes(sources));
+  else builder.message.reserve(rows, estimateMessageBytes(sources));
   const present = countPresentRows(sources);
   for (const source of sources) appendChunk(builder, source, present);
   return builder;
@@ -38,8 +38,11 @@ function hasSplitMessages(source: ChunkSource): boolean {
   return messageColumnOf(source)?.encoding === "template";
 }
 
-/** At least the bytes of the messages that are stored as texts. */
-function countMessageBytes(sources: readonly ChunkSource[]): number {
+/**
+ * How many bytes to allocate for the messages of some chunks: the size of their message columns. Messages that are stored as
+ * template and variables need more, and the builder then grows.
+ */
+function estimateMessageBytes(sources: readonly ChunkSource[]): number {
   return sources.reduce((sum, source) => sum + (messageColumnOf(source)?.payloadBytes ?? 0), 0);
 }
 

@@ -69,13 +69,14 @@ export interface EncodedColumn {
 
 /**
  * Encodes an attribute: constant where there is one value, dictionary where values repeat twice on average, else the
- * first of hexadecimal, integer and float that fits all values, else text. `present`: its rows that have a value.
+ * first of hexadecimal, integer and float that fits all values, else text. `present`: the number of rows that have a value.
  */
 export function encodeAttribute(vector: AttributeVector, present: number): EncodedColumn {
   const valueCount = textCount(vector.values);
-  if (valueCount === 1) return encodeConstant(vector);
-  if (valueCount * 2 <= present) return encodeDictionary(vector);
-  return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
+  if (valueCount > 1 && valueCount * 2 <= present) return encodeDictionary(vector);
+  const validity = present < vector.codes.length ? [makeValidity(vector.codes)] : [];
+  if (valueCount === 1) return encodeConstant(vector, validity);
+  return encodeHex(vector, validity) ?? encodeNumber(vector, validity) ?? encodeSparseText(vector, validity);
 }
 
 /** Encodes a text for each row. */
@@ -264,8 +265,7 @@ function readVariables(stored: Uint8Array): Payload {
   return payload;
 }
 
-function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
-  const validity = makeValidity(codes);
+function encodeConstant({ values, codes }: AttributeVector, validity: Bitmap[]): EncodedColumn {
   const buffers = [...validity, values.bytes];
   return makeColumn("constant", makePayload(Encoding.constant, 0, codes.length, validity, buffers));
 }
@@ -302,11 +302,10 @@ function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
 }
 
 /** Returns undefined where the values are not lower-case hexadecimal, all of the same even length. */
-function encodeHex({ values, ids, codes }: AttributeVector): EncodedColumn | undefined {
+function encodeHex({ values, ids, codes }: AttributeVector, validity: Bitmap[]): EncodedColumn | undefined {
   const packed = ids ?? packHex(values);
   if (packed === undefined) return undefined;
   const { width, bytes } = areRowNumbers(codes) ? packed : gatherIds(packed, codes);
-  const validity = makeValidity(codes);
   return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, bytes]));
 }
 
@@ -317,10 +316,12 @@ function areRowNumbers(codes: Int32Array): boolean {
 }
 
 /** Returns undefined where some value is not written as JavaScript prints its number. */
-function encodeNumber({ values, codes, ...known }: AttributeVector): EncodedColumn | undefined {
+function encodeNumber(
+  { values, codes, ...known }: AttributeVector,
+  validity: Bitmap[],
+): EncodedColumn | undefined {
   const numbers = known.numbers ?? parseNumbers(values);
   if (numbers === undefined) return undefined;
-  const validity = makeValidity(codes);
   const rows = new Float64Array(codes.length);
   if (numbers.every(Number.isSafeInteger)) {
     const base = numbers.reduce((least, number) => Math.min(least, number), Number.MAX_SAFE_INTEGER);
@@ -359,22 +360,17 @@ function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Arra
   return values;
 }
 
-function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
-  const validity = makeValidity(codes);
+function encodeSparseText({ values, codes }: AttributeVector, validity: Bitmap[]): EncodedColumn {
   const text = gatherText(values, codes);
   const buffers = [...validity, bytesOf(text.offsets), text.bytes];
   return makeColumn("text", makePayload(Encoding.text, 4, codes.length, validity, buffers));
 }
 
-/** The validity bitmap as a list of one buffer; an empty list where every row has a value. */
-function makeValidity(codes: Int32Array): Bitmap[] {
-  // A negative code leaves the sign bit set. `includes` takes twice the time, since V8 does not compile it.
-  let bits = 0;
-  for (let row = 0; row < codes.length; row++) bits |= codes[row]!;
-  if (bits >= 0) return [];
+/** The rows that have a value. */
+function makeValidity(codes: Int32Array): Bitmap {
   const valid = emptyBitmap(codes.length);
   for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) setBit(valid, row);
-  return [valid];
+  return valid;
 }
 
 function makeColumn(encoding: EncodingName, payload: Payload): EncodedColumn {

@@ -11,12 +11,17 @@ export interface PackedIds {
 }
 
 const firstIds = 64;
-/** A slot holds a code + 1 in these bits; 0 in a free slot. */
+/** The low 24 bits of a slot of the hash table hold the id's code + 1. A free slot is 0. */
 const codeBits = 0xff_ffff;
-/** In the others it holds those of the id's hash: most ids of the same slot differ in them, and are not read. */
-const tagBits = ~codeBits;
+/**
+ * The high 8 bits of a slot hold the same bits of the id's hash. Where they differ from those of an id that is looked up, the
+ * ids differ, and the stored id need not be read from memory.
+ */
+const hashBits = ~codeBits;
 /** Nobody who sends ids can know which of them meet in the table. */
 const seed = randomInt(2 ** 32);
+
+const makeSlot = (hash: number, code: number): number => (hash & hashBits) | (code + 1);
 
 /** The two lower-case hexadecimal digits of each byte, as they follow one another in memory. */
 const digitsOfByte = Uint16Array.from({ length: 256 }, (_, byte) => {
@@ -35,8 +40,8 @@ export function gatherIds({ width, bytes }: PackedIds, codes: ArrayLike<number>)
 }
 
 /**
- * Codes count from 0 in the order in which ids were first added; there are fewer than 2^24. The table uses open addressing with linear probing and is
- * at most half full.
+ * Codes count from 0 in the order in which ids were first added. The table uses open addressing with linear probing and is at
+ * most half full. It holds fewer than 2^24 ids: it is filled from the rows of one chunk, which has 131,072 at most.
  */
 export class IdTable {
   readonly width: number;
@@ -78,10 +83,8 @@ export class IdTable {
     const hash = this.#hash(words, at);
     let slot = hash & mask;
     for (let found = slots[slot]!; found !== 0; found = slots[slot]!) {
-      if (((found ^ hash) & tagBits) === 0) {
-        const known = (found & codeBits) - 1;
-        if (this.#equals(known, words, at)) return known;
-      }
+      const known = (found & codeBits) - 1;
+      if (((found ^ hash) & hashBits) === 0 && this.#equals(known, words, at)) return known;
       slot = (slot + 1) & mask;
     }
     const code = this.size;
@@ -91,7 +94,7 @@ export class IdTable {
     }
     for (let i = 0, to = code * this.#wordsEach; i < this.#wordsEach; i++)
       this.#words[to + i] = words[at + i]!;
-    slots[slot] = (hash & tagBits) | (code + 1);
+    slots[slot] = makeSlot(hash, code);
     this.size++;
     return code;
   }
@@ -118,7 +121,7 @@ export class IdTable {
       const hash = this.#hash(this.#words, code * this.#wordsEach);
       let slot = hash & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = (hash & tagBits) | (code + 1);
+      slots[slot] = makeSlot(hash, code);
     }
     this.#slots = slots;
   }
