@@ -85,11 +85,13 @@ export class AttributeBuilder {
   }
 
   /**
-   * Adds a value for a row, which is not before the newest one. A second value for the newest row replaces the first.
+   * Adds a value for a row. A second value for the newest row replaces the first. Throws an Error where the row is before
+   * the newest one: what reads the column relies on ascending rows.
    */
   push(row: number, code: number): void {
     const { count } = this;
-    if (count > 0 && this.rows[count - 1] === row) {
+    if (count > 0 && this.rows[count - 1]! >= row) {
+      if (this.rows[count - 1] !== row) throw new Error(`row ${row} is before row ${this.rows[count - 1]}`);
       this.codes[count - 1] = code;
       return;
     }

@@ -165,7 +165,8 @@ export function toOverflowAttribute(attributes: readonly SparseAttribute[]): Att
     }
   }
   const merged = new AttributeBuilder();
-  for (const [row, pairs] of pairsOf) merged.pushText(row, JSON.stringify(pairs));
+  const inOrder = [...pairsOf].sort(([a], [b]) => a - b);
+  for (const [row, pairs] of inOrder) merged.pushText(row, JSON.stringify(pairs));
   return merged;
 }
 
