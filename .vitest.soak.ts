@@ -21,7 +21,7 @@ export default defineConfig({
       "test/kubernetes/node/tail-model.test.ts",
       "test/server/{killed-server,mutated-requests,search/tail-random}.test.ts",
       "test/server/ingest/{json,otlp}/*.test.ts",
-      "test/server/ingest/{loki-push,mutated-bodies,hostile/hostile-senders}.test.ts",
+      "test/server/ingest/{loki-push,mutated-bodies,hostile/hostile-{senders,values}}.test.ts",
       "test/server/load/*.test.ts",
       "test/server/http/hostile-http.test.ts",
       "test/server/campaign/*.test.ts",

@@ -36,6 +36,7 @@ export function toSpan({ timeNs, attributes: stored }: FoundRow): Span {
     ...attributes
   } = stored;
   const durationMs = duration === undefined ? Number.NaN : Number(duration);
+  const durationNs = Math.round(durationMs * 1e6);
   return {
     traceId,
     spanId,
@@ -43,9 +44,7 @@ export function toSpan({ timeNs, attributes: stored }: FoundRow): Span {
     name,
     ...(kind === undefined ? {} : { kind }),
     startNs: timeNs,
-    ...(Number.isFinite(durationMs)
-      ? { endNs: timeNs + BigInt(Math.round(durationMs * 1e6)), durationMs }
-      : {}),
+    ...(Number.isFinite(durationNs) ? { endNs: timeNs + BigInt(durationNs), durationMs } : {}),
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(statusMessage === undefined ? {} : { statusMessage }),
     attributes,

@@ -78,9 +78,10 @@ function findTime(json: JsonFields, onNumber: OnNumber): { key: string; nanos: b
 
 /** Parses a date or milliseconds since the epoch, as Elasticsearch's `date` fields do. */
 function nanosOf(value: unknown, onNumber: OnNumber): bigint | undefined {
-  if (typeof value === "number" && Number.isFinite(value)) {
-    onNumber(value);
-    return BigInt(Math.round(value * 1000)) * 1_000n;
+  const micros = typeof value === "number" ? Math.round(value * 1000) : Number.NaN;
+  if (Number.isFinite(micros)) {
+    onNumber(value as number);
+    return BigInt(micros) * 1_000n;
   }
   if (typeof value !== "string") return undefined;
   return isoNanos(value) ?? (/^\d{1,15}$/.test(value) ? BigInt(value) * 1_000_000n : undefined);

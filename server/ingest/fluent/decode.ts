@@ -153,8 +153,8 @@ function makeRow({ time, metadata }: EntryTime, record: unknown, tag: string, si
 
 /** Seconds, or seconds and nanoseconds in eight bytes; undefined for 0. Throws RowProblem. */
 function toNanos(time: unknown): bigint | undefined {
-  if (typeof time === "number" && Number.isFinite(time) && time >= 0)
-    return time === 0 ? undefined : BigInt(Math.round(time * 1e6)) * 1_000n;
+  const micros = typeof time === "number" ? Math.round(time * 1e6) : Number.NaN;
+  if (Number.isFinite(micros) && micros >= 0) return time === 0 ? undefined : BigInt(micros) * 1_000n;
   const { type, content } = (time ?? {}) as Partial<Extension>;
   if (type === eventTimeType && content?.length === eventTimeBytes)
     return BigInt(content.readUInt32BE(0)) * second + BigInt(content.readUInt32BE(4));

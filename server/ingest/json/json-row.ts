@@ -114,6 +114,14 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
+/**
+ * The text of a text, a number or a truth value, "" for anything else. Use it in place of `String`, which throws where an
+ * object from outside has a field `toString`.
+ */
+export function scalarText(value: unknown): string {
+  return typeof value === "object" || value === undefined ? "" : String(value);
+}
+
 /** The text of a value, null for none. Values other than text are written as JSON. */
 export function textOf(value: unknown, onNumber: OnNumber): string | null {
   if (typeof value === "string") return value;

@@ -16,6 +16,7 @@ import {
   makeFieldProblem,
   RowProblem,
   readJsonRow,
+  scalarText,
   timeOf,
 } from "./json-row.ts";
 
@@ -91,7 +92,7 @@ function readType({ type }: JsonFields): Type {
   const found = types.find((each) => each === type);
   if (found !== undefined) return found;
   const problem = makeFieldProblem("type", `one of ${types.join(", ")}`, type);
-  throw new RowProblem("field", problem.message + suggest(String(type), types));
+  throw new RowProblem("field", problem.message + suggest(scalarText(type), types));
 }
 
 /** Throws RowProblem for a field of another type: it is a mistake, not a label. */

@@ -13,6 +13,7 @@ import {
   type OnNumber,
   RowProblem,
   readJsonRow,
+  scalarText,
   textOf,
 } from "./json-row.ts";
 
@@ -105,10 +106,10 @@ export function statusOf({ statusCode }: JsonFields): string | null {
  */
 function wordOf(name: string, value: unknown, words: readonly string[], prefix: string): string | null {
   if (!isGiven(value) || value === "") return null;
-  const text = String(value);
+  const text = scalarText(value);
   const word = text.startsWith(prefix) ? text.slice(prefix.length).toLowerCase() : text.toLowerCase();
   const found = words.find((each, number) => each === word || String(number) === text);
-  if (found === undefined || typeof value === "object" || typeof value === "boolean") {
+  if (found === undefined) {
     const known = words.filter((each) => each !== "unspecified");
     throw makeFieldProblem(
       name,

@@ -1,6 +1,7 @@
 /** Finds the level of a row under the names that loggers and agents give it. */
 
 import { severityRanges } from "../../../engine/index.ts";
+import { scalarText } from "../json/json-row.ts";
 import { severityIndex } from "../otlp/severity.ts";
 
 /** In the order of preference. */
@@ -41,7 +42,7 @@ export function findLevel(valueUnder: (name: string) => unknown): FoundLevel | u
     if (text !== "") return { name, text };
   }
   for (const name of severityNumberNames) {
-    const text = severityRanges[severityIndex(Number(valueUnder(name)))];
+    const text = severityRanges[severityIndex(Number(scalarText(valueUnder(name))))];
     if (text !== undefined) return { name, text };
   }
   return undefined;

@@ -1,7 +1,7 @@
 /** Reads the times that loggers write: dates, and numbers of seconds down to nanoseconds. */
 
 import { isoNanos } from "../iso-time.ts";
-import type { JsonFields } from "../json/json-row.ts";
+import { type JsonFields, scalarText } from "../json/json-row.ts";
 
 /** What an error calls a good time. */
 export const timeExpected =
@@ -60,8 +60,8 @@ function fromDecimal(text: string): LoggerTime | undefined {
 
 /** Google's `{seconds, nanos}` and log4j2's `{epochSecond, nanoOfSecond}`. */
 function fromParts(parts: JsonFields): LoggerTime | undefined {
-  const seconds = String(parts.seconds ?? parts.epochSecond ?? "");
-  const nanos = String(parts.nanos ?? parts.nanoOfSecond ?? 0);
+  const seconds = scalarText(parts.seconds ?? parts.epochSecond);
+  const nanos = scalarText(parts.nanos ?? parts.nanoOfSecond ?? 0);
   if (!/^\d{9,11}$/.test(seconds) || !/^\d{1,9}$/.test(nanos)) return undefined;
   return { nanos: BigInt(seconds) * 1_000_000_000n + BigInt(nanos), unit: "s" };
 }

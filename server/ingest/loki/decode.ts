@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact, stringifyExact } from "../json/exact-json.ts";
-import { type JsonFields, makeFieldProblem } from "../json/json-row.ts";
+import { type JsonFields, makeFieldProblem, scalarText } from "../json/json-row.ts";
 import { checkJsonSize } from "../json/json-size.ts";
 import type { RowSink } from "../row-sink.ts";
 import { PushBody } from "./push-body.ts";
@@ -27,10 +27,10 @@ function readJsonEntry(value: unknown, path: string): StreamEntry {
   if (!Array.isArray(value))
     throw makeFieldProblem(path, "an array of time, line and structured metadata", value);
   const [time, line, metadata] = value as unknown[];
-  const isTime = typeof time === "bigint" || /^\d{1,20}$/.test(String(time));
+  const isTime = typeof time === "bigint" || /^\d{1,20}$/.test(scalarText(time));
   if (!isTime) throw makeFieldProblem(`${path}[0]`, "Unix time in nanoseconds, its digits in a string", time);
   if (typeof line !== "string") throw makeFieldProblem(`${path}[1]`, "the line, a string", line);
-  return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
+  return { timeNs: BigInt(scalarText(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
 }
 
 function parseJson(body: Buffer): unknown {

@@ -1,7 +1,7 @@
 /** Reads an OTLP log record from JSON. */
 
 import { type LogRow, severityRanges } from "../../../engine/index.ts";
-import { isGiven, type JsonFields } from "../json/json-row.ts";
+import { isGiven, type JsonFields, scalarText } from "../json/json-row.ts";
 import { spanIdDigits, traceIdDigits } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import {
@@ -43,7 +43,7 @@ export function logRowOf(
 
 function severityOf({ severityNumber: value }: JsonFields): string {
   if (!isGiven(value)) return "";
-  const fields = /^SEVERITY_NUMBER_([A-Z]+)\d?$/.exec(String(value))?.[1]?.toLowerCase();
+  const fields = /^SEVERITY_NUMBER_([A-Z]+)\d?$/.exec(scalarText(value))?.[1]?.toLowerCase();
   if (fields !== undefined) return fields === "unspecified" ? "" : fields;
   return severityRanges[severityIndex(Number(integerOf(value, "severityNumber")))] ?? "";
 }

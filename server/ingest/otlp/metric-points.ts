@@ -7,12 +7,13 @@ import {
   makeExponentialSamples,
   toClassicBuckets,
 } from "../histogram.ts";
-import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
+import { isGiven, type JsonFields, makeFieldProblem, RowProblem, scalarText } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
   beginRecord,
+  countOf,
   doubleOf,
   integerOf,
   stringOf,
@@ -58,7 +59,7 @@ export function addMetric(sink: SampleSink, metric: JsonFields, base: Attributes
 function readType(kind: string, data: JsonFields): MetricType {
   if (kind === "gauge") return "gauge";
   if (kind === "summary") return "counter";
-  if (deltaTemporality.includes(String(data.aggregationTemporality))) return "delta";
+  if (deltaTemporality.includes(scalarText(data.aggregationTemporality))) return "delta";
   return kind === "sum" && data.isMonotonic !== true ? "gauge" : "counter";
 }
 
@@ -80,13 +81,13 @@ function makePointSamples(
     ...(start === 0n || time === 0n ? {} : { startNs: start }),
   };
   const samples = makeSamples(point, shared);
-  const isStale = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
+  const isStale = (countOf(point, "flags") & noRecordedValue) !== 0;
   return isStale ? samples.map((sample) => ({ ...sample, value: Number.NaN })) : samples;
 }
 
 function makeNumberSamples(point: JsonFields, shared: Shared): Sample[] {
   if (isGiven(point.asInt)) return [{ ...shared, value: Number(integerOf(point.asInt, "asInt")) }];
-  const hasNone = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
+  const hasNone = (countOf(point, "flags") & noRecordedValue) !== 0;
   return [{ ...shared, value: hasNone ? Number.NaN : doubleOf(point.asDouble, "asDouble") }];
 }
 
@@ -106,7 +107,7 @@ function makeHistogramSamples(point: JsonFields, shared: Shared): Sample[] {
 }
 
 function readExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
-  const scale = Number(point.scale ?? 0);
+  const scale = doubleOf(point.scale ?? 0, "scale");
   if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
     throw makeFieldProblem("scale", "an integer from -10 to 20", point.scale);
   }
@@ -143,7 +144,7 @@ function readSum({ sum }: JsonFields): number | undefined {
 
 function readRange(value: unknown, name: string): ExponentialRange {
   const range = toObject(value, name);
-  const offset = Number(range?.offset ?? 0);
+  const offset = doubleOf(range?.offset ?? 0, `${name}.offset`);
   if (!Number.isInteger(offset) || Math.abs(offset) >= 2 ** 31) {
     throw makeFieldProblem(`${name}.offset`, "a 32-bit integer", range?.offset);
   }
