@@ -4,6 +4,7 @@
  */
 
 import { growArray } from "./arrays.ts";
+import { hashWithKey, threadKey } from "./keyed-hash.ts";
 import { hashBytes } from "./membership-filter.ts";
 import { decodeText, type TextVector, toPlainBytes } from "./text.ts";
 
@@ -25,18 +26,27 @@ export function toByteSource(bytes: Uint8Array): ByteSource {
 const initialValues = 8;
 const initialBytes = 64;
 
+/**
+ * Probes for a new text above which the texts were chosen to collide: with a random hash a table that is half full never takes as
+ * many.
+ */
+const probesMax = 128;
+
 /** From this size on a table grows by a quarter, so that it does not hold twice what it needs. */
 const largeBytes = 16 * 1024 * 1024;
 
 /**
  * Codes count from 0 in the order in which texts were first added. The table uses open addressing with linear probing
- * and is at most half full.
+ * and is at most half full. Slots come of the hash that filters store. Anybody can choose texts for which it is the same, so a
+ * table that meets such texts goes over to a hash with a secret.
  */
 export class TextTable {
   size = 0;
   #source: ByteSource = toByteSource(new Uint8Array(initialBytes));
   #offsets = new Uint32Array(initialValues + 1);
   #hashes = new Uint32Array(initialValues);
+  /** The hash with a secret of each text, where the table has gone over to it. */
+  #keyed: Uint32Array<ArrayBuffer> | undefined;
   /** Code + 1; 0 in a free slot. */
   #slots = new Uint32Array(initialValues * 2);
   /** The code that was returned last. */
@@ -46,6 +56,7 @@ export class TextTable {
   clear(): void {
     this.size = 0;
     this.#lastCode = 0;
+    this.#keyed = undefined;
     this.#slots.fill(0);
   }
 
@@ -97,12 +108,29 @@ export class TextTable {
   #findSlot(source: ByteSource, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
-    let slot = hash & mask;
+    const hashes = this.#keyed ?? this.#hashes;
+    const wanted = this.#keyed === undefined ? hash : hashWithKey(source.view, from, to, threadKey);
+    let slot = wanted & mask;
+    let probes = 0;
     for (let found = slots[slot]!; found !== 0; found = slots[slot]!) {
-      if (this.#hashes[found - 1] === hash && this.equals(found - 1, source, from, to)) break;
+      if (hashes[found - 1] === wanted && this.equals(found - 1, source, from, to)) break;
+      if (++probes > probesMax && this.#keyed === undefined) {
+        this.#goOverToKeyedHash();
+        return this.#findSlot(source, from, to, hash);
+      }
       slot = (slot + 1) & mask;
     }
     return slot;
+  }
+
+  #goOverToKeyedHash(): void {
+    this.#keyed = new Uint32Array(this.#hashes.length);
+    for (let code = 0; code < this.size; code++) this.#keyed[code] = this.#keyedHashOf(code);
+    this.#placeIn(new Uint32Array(this.#slots.length));
+  }
+
+  #keyedHashOf(code: number): number {
+    return hashWithKey(this.#source.view, this.#offsets[code]!, this.#offsets[code + 1]!, threadKey);
   }
 
   /** Returns whether source[from, to) is the text with that code. */
@@ -128,8 +156,9 @@ export class TextTable {
     if (code + 1 === this.#offsets.length - 1) this.#growCodes();
     this.#offsets[code + 1] = end;
     this.#hashes[code] = hash;
+    if (this.#keyed !== undefined) this.#keyed[code] = this.#keyedHashOf(code);
     this.#slots[slot] = code + 1;
-    if (this.size * 2 > this.#slots.length) this.#growSlots();
+    if (this.size * 2 > this.#slots.length) this.#placeIn(new Uint32Array(this.#slots.length * 2));
     return code;
   }
 
@@ -144,13 +173,15 @@ export class TextTable {
   #growCodes(): void {
     this.#offsets = growArray(this.#offsets, this.#hashes.length * 2 + 1);
     this.#hashes = growArray(this.#hashes, this.#hashes.length * 2);
+    if (this.#keyed !== undefined) this.#keyed = growArray(this.#keyed, this.#hashes.length);
   }
 
-  #growSlots(): void {
-    const slots = new Uint32Array(this.#slots.length * 2);
+  /** Places all texts in these slots, which are free. */
+  #placeIn(slots: Uint32Array<ArrayBuffer>): void {
     const mask = slots.length - 1;
+    const hashes = this.#keyed ?? this.#hashes;
     for (let code = 0; code < this.size; code++) {
-      let slot = this.#hashes[code]! & mask;
+      let slot = hashes[code]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = code + 1;
     }
