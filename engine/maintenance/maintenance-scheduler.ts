@@ -72,15 +72,6 @@ export class MaintenanceScheduler {
     void this.#runNext(() => this.#runDueWork()).catch((error: unknown) => this.#noteFailure(error));
   }
 
-  /** Resolves when the next piece of background work has ended, whether it succeeded or failed. */
-  waitForWork(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#isClosed) return resolve();
-      this.#waiters.push(resolve);
-      this.nudge();
-    });
-  }
-
   /** Days that look too old but are kept, ascending. */
   get retentionHeldDays(): readonly number[] {
     return this.#retention.heldDays;
@@ -101,10 +92,27 @@ export class MaintenanceScheduler {
     while (this.isFull) {
       if (this.#isClosed) throw new Failure("folder", "the store is closed");
       if (this.failure?.kind === "disk-full") throw this.failure;
-      if (this.#options.elapsed() > waitUntilMs)
+      const leftMs = waitUntilMs - this.#options.elapsed();
+      if (leftMs <= 0)
         throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
-      await this.waitForWork();
+      await this.#waitForWork(leftMs);
     }
+  }
+
+  /** Resolves when a partition was worked on, whether that succeeded or failed, and after so many milliseconds. */
+  #waitForWork(mostMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, mostMs);
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.nudge();
+    });
+  }
+
+  #wakeWaiters(): void {
+    for (const wake of this.#waiters.splice(0)) wake();
   }
 
   /** Seals everything that is in memory now. Throws Failure "disk-full". */
@@ -119,7 +127,7 @@ export class MaintenanceScheduler {
   }
 
   /**
-   * Calls `read` between two pieces of work. Chunks that a manifest names at that moment stay on disk until `release`.
+   * Calls `read` between two pieces of work. Chunks that a manifest names at that moment stay on disk until `resumeRemoval`.
    * Throws Failure "overload" where another caller still holds them after some seconds.
    */
   async pauseRemoval<T>(read: () => T): Promise<T> {
@@ -141,7 +149,7 @@ export class MaintenanceScheduler {
     return results[0]!;
   }
 
-  /** Ends `hold`: chunks may be merged and removed again. */
+  /** Ends what `pauseRemoval` began: chunks may be merged and removed again. */
   resumeRemoval(): void {
     this.#isRemovalPaused = false;
     this.nudge();
@@ -156,7 +164,7 @@ export class MaintenanceScheduler {
     });
     const ended = this.#recordOutcome(run).finally(() => {
       if (this.#lastWork === ended) this.#isBusy = false;
-      for (const resolve of this.#waiters.splice(0)) resolve();
+      this.#wakeWaiters();
     });
     this.#lastWork = ended;
     return run;
@@ -177,7 +185,7 @@ export class MaintenanceScheduler {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#lastWork;
-    for (const resolve of this.#waiters.splice(0)) resolve();
+    this.#wakeWaiters();
   }
 
   #runDueWork(): Promise<void> {
@@ -233,6 +241,8 @@ export class MaintenanceScheduler {
       if (turns.isOver) await turns.next();
       await this.#work.confirmSeal(partition);
       await work(partition);
+      // An append that waits for memory need not wait for merges and retention, too.
+      this.#wakeWaiters();
     });
   }
 

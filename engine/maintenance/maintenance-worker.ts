@@ -134,13 +134,20 @@ export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest
       ? manifest
       : { ...manifest, version: manifest.version + 1, chunks };
   if (next !== manifest) await writeManifest(task.dir, next);
-  const environment = openEnvironment(task.dir, { readOnly: true });
-  const keys = environment.keys().map((key) => Buffer.from(key));
-  await environment.close();
-  const garbageKeys = keys.filter((key) => garbage.has(key.readUInt32BE(0)));
+  const garbageKeys = (await listKeys(task.dir)).filter((key) => garbage.has(key.readUInt32BE(0)));
   const hexKeys = garbageKeys.map((key) => key.toString("hex"));
   await removeKeys(task.dir, hexKeys);
   return next;
+}
+
+/** Throws Failure "damage". */
+async function listKeys(dir: string): Promise<Buffer[]> {
+  const environment = openEnvironment(dir, { readOnly: true });
+  try {
+    return environment.keys().map((key) => Buffer.from(key));
+  } finally {
+    await environment.close();
+  }
 }
 
 /** Rebuilds a partition that another task found damaged. */
