@@ -113,15 +113,8 @@ export class TimeAdmission {
   }
 
   #findDayRefusal(day: number): string | undefined {
-    if (day === this.#newestDay || this.#days.has(day)) {
-      this.#newestDay = day;
-      return undefined;
-    }
-    if (this.#days.size === batchDaysMax)
-      return `the batch already has rows of ${batchDaysMax} other days: send rows of fewer days at once`;
-    this.#days.add(day);
-    this.#newestDay = day;
-    return undefined;
+    if (day === this.#newestDay || this.#days.size < batchDaysMax || this.#days.has(day)) return undefined;
+    return `the batch already has rows of ${batchDaysMax} other days: send rows of fewer days at once`;
   }
 
   #findOffClock(seconds: number, nanos: number): string | undefined {
@@ -134,8 +127,11 @@ export class TimeAdmission {
     return this.#aheadReason;
   }
 
-  /** Counts a row that was taken if its time is skewed. */
-  countSkew(seconds: number, nanos: number): void {
+  /** Notes the day of a row that was taken, and counts the row if its time is skewed. */
+  noteTaken(seconds: number, nanos: number): void {
+    const day = Math.floor(seconds / daySeconds);
+    if (day !== this.#newestDay) this.#days.add(day);
+    this.#newestDay = day;
     if (this.#skewMin === undefined || this.#skewMax === undefined) return;
     if (isBefore(seconds, nanos, this.#skewMin)) this.#counts.skewedBehind++;
     else if (isAfter(seconds, nanos, this.#skewMax)) this.#counts.skewedAhead++;

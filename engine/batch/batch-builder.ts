@@ -239,7 +239,7 @@ export class BatchBuilder {
       this.counts.excluded[excluded]!++;
       return undefined;
     }
-    this.#timeAdmission.countSkew(row.seconds, row.nanos);
+    this.#timeAdmission.noteTaken(row.seconds, row.nanos);
     this.#columns.addRow(row, source);
     if (row.messageTo - row.messageFrom < originalBytes) this.#recordTruncation(originalBytes);
     return undefined;

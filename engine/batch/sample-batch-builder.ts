@@ -63,6 +63,7 @@ export class SampleBatchBuilder {
    * dropped. Such a series has the number -2 - i, where i is the index of its reason here.
    */
   readonly #reasons: (string | number)[] = [];
+  readonly #reasonNumbers = new Map<string | number, number>();
   /** The declaration of the sample that was added last; its series is that of the memory, or -1. */
   #last: SeriesDeclaration = { series: -1, type: "unknown", unit: -1 };
   readonly #days = new Map<number, SampleColumns>();
@@ -179,7 +180,7 @@ export class SampleBatchBuilder {
       this.counts.excluded[reason]!++;
       return undefined;
     }
-    this.#timeAdmission.countSkew(seconds, nanos);
+    this.#timeAdmission.noteTaken(seconds, nanos);
     const day = Math.floor(seconds / daySeconds);
     this.#samplesOfDay(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
     this.#rows++;
@@ -299,8 +300,8 @@ export class SampleBatchBuilder {
 
   /** The negative number for series that are not stored for this reason. */
   #toRefusalNumber(reason: string | number): number {
-    const known = this.#reasons.indexOf(reason);
-    return -2 - (known < 0 ? this.#reasons.push(reason) - 1 : known);
+    const number = getOrMake(this.#reasonNumbers, reason, () => this.#reasons.push(reason) - 1);
+    return -2 - number;
   }
 
   #findUnitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {

@@ -118,7 +118,10 @@ function salvageHeaders(file: string): SalvagedHeader[] {
     const opened = decodeFrame(frame);
     if (opened?.kind !== FrameKind.chunkHeader) continue;
     const header = parseHeader(opened.payload);
-    const bytes = header.columns.reduce((sum, { storedBytes = 0 }) => sum + storedBytes, frame.byteLength);
+    const bytes = header.columns.reduce(
+      (sum, { storedBytes = 0, filterStoredBytes = 0 }) => sum + storedBytes + filterStoredBytes,
+      frame.byteLength,
+    );
     const id = Buffer.from(opened.key).readUInt32BE(0);
     headers.push({ id, checksum: readFrameChecksum(frame), bytes, header });
   }
@@ -159,7 +162,7 @@ function selectChunksToSave(
   return manifest.chunks.flatMap((entry) => {
     const salvaged = headers.find(({ id, checksum }) => id === entry.id && checksum === entry.checksum);
     if (salvaged === undefined)
-      reportLoss(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
+      reportLoss(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was left out`);
     return salvaged === undefined ? [] : [{ entry, header: salvaged.header }];
   });
 }

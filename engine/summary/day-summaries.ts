@@ -38,7 +38,7 @@ interface DaySummary {
 }
 
 /** Summaries kept, one for each day and field. Chosen, not measured. */
-const digestsMax = 256;
+const summariesMax = 256;
 /** Distinct texts in one summary that is made from headers. Chosen, not measured. */
 const textsMax = 1_024;
 /** A day with more distinct texts, or with more bytes of them in the answer of a thread, is too large to keep its counts. */
@@ -49,7 +49,7 @@ const allTextsMax = 131_072;
 
 export class DaySummaries {
   /** By the partition's folder and the field, in order of last use. */
-  readonly #digests = new Map<string, DaySummary>();
+  readonly #summaries = new Map<string, DaySummary>();
 
   /**
    * The counts of all rows of some chunks of one partition. Undefined where their headers do not list the texts, and
@@ -61,59 +61,62 @@ export class DaySummaries {
     open: OpenInTurn,
   ): Promise<DayValueCounts | undefined> {
     const key = keyOf(field, refs);
-    const known = this.#digests.get(key);
+    const known = this.#summaries.get(key);
     const others = known === undefined ? refs.length : othersAmong(refs, known.chunks);
     if (others === 0 && known!.chunks.size > refs.length) return undefined;
-    const digest = others === 0 ? known! : await summarizeDay(field, refs, open);
-    digest.isAskedAgain = others === 0;
-    this.#digests.delete(key);
-    this.#digests.set(key, digest);
-    const [oldest] = this.#digests.size > digestsMax ? this.#digests.keys() : [];
-    if (oldest !== undefined) this.#digests.delete(oldest);
-    return digest.found;
+    const summary = others === 0 ? known! : await summarizeDay(field, refs, open);
+    summary.isAskedAgain = others === 0;
+    this.#summaries.delete(key);
+    this.#summaries.set(key, summary);
+    const [oldest] = this.#summaries.size > summariesMax ? this.#summaries.keys() : [];
+    if (oldest !== undefined) this.#summaries.delete(oldest);
+    if (others > 0) this.#evictTexts();
+    return summary.found;
   }
 
   /** Whether `keep` would keep the counts of these chunks: they were asked for twice, and headers do not give them. */
   isWorthCounting({ field, refs }: UncountedDay): boolean {
     if (field.kind !== "attribute") return false;
-    const digest = this.#digestOf({ field, refs });
-    return digest !== undefined && digest.found === undefined && digest.isAskedAgain && !digest.isTooLarge;
+    const summary = this.#summaryOf({ field, refs });
+    return (
+      summary !== undefined && summary.found === undefined && summary.isAskedAgain && !summary.isTooLarge
+    );
   }
 
   /** Keeps the counts of all rows of some chunks, by the texts of an attribute; "" stands for rows that lack it, too. */
   keep(day: UncountedDay, counts: ReadonlyMap<string, number> | "too many"): void {
-    const digest = this.#digestOf(day);
-    if (digest === undefined) return;
+    const summary = this.#summaryOf(day);
+    if (summary === undefined) return;
     if (counts === "too many" || counts.size > keptCountsMax) {
-      digest.isTooLarge = true;
+      summary.isTooLarge = true;
       return;
     }
     const scanned = emptyScanStatistics();
     for (const { entry } of day.refs) countSkippedChunk(scanned, entry);
-    digest.found = { counts, scanned };
+    summary.found = { counts, scanned };
     this.#evictTexts();
   }
 
   /** Drops the counts of a day whose folder is about to be removed. */
   forget(dir: string): void {
-    for (const key of this.#digests.keys()) if (key.startsWith(`${dir}\0`)) this.#digests.delete(key);
+    for (const key of this.#summaries.keys()) if (key.startsWith(`${dir}\0`)) this.#summaries.delete(key);
   }
 
   /** The summary of exactly these chunks. */
-  #digestOf({ field, refs }: UncountedDay): DaySummary | undefined {
-    const digest = this.#digests.get(keyOf(field, refs));
-    if (digest === undefined || digest.chunks.size !== refs.length) return undefined;
-    return othersAmong(refs, digest.chunks) === 0 ? digest : undefined;
+  #summaryOf({ field, refs }: UncountedDay): DaySummary | undefined {
+    const summary = this.#summaries.get(keyOf(field, refs));
+    if (summary === undefined || summary.chunks.size !== refs.length) return undefined;
+    return othersAmong(refs, summary.chunks) === 0 ? summary : undefined;
   }
 
   /** Drops the summaries that were last used the longest ago, until the others have few enough texts. */
   #evictTexts(): void {
     let texts = 0;
-    for (const { found } of this.#digests.values()) texts += found?.counts.size ?? 0;
-    for (const [key, { found }] of this.#digests) {
+    for (const { found } of this.#summaries.values()) texts += found?.counts.size ?? 0;
+    for (const [key, { found }] of this.#summaries) {
       if (texts <= allTextsMax) return;
       texts -= found?.counts.size ?? 0;
-      this.#digests.delete(key);
+      this.#summaries.delete(key);
     }
   }
 }

@@ -13,6 +13,7 @@ import {
   RowRanges,
   type Store,
 } from "../../../engine/index.ts";
+import { batchDaysMax } from "../../../engine/limits.ts";
 import { arbitraryRow } from "../arbitrary.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -132,6 +133,23 @@ describe(`batches (SVC_SEED=${seed})`, () => {
     ).toBeUndefined();
     expect(builder.finish().rows).toBe(1);
   });
+});
+
+test("a row that is refused does not count among the days of its batch", () => {
+  const builder = new BatchBuilder("logs", { nowMs });
+  const add = (day: number, level: string) =>
+    builder.add(
+      toRanges(builder, {
+        timeNs: BigInt(nowMs) * 1_000_000n - BigInt(day) * dayNs,
+        level,
+        message: "",
+        attributes: {},
+      }),
+    );
+  for (let day = 0; day < batchDaysMax; day++) expect(add(day, "x".repeat(257))).toMatch(/^log_level/);
+  for (let day = batchDaysMax; day < 2 * batchDaysMax; day++) expect(add(day, "info")).toBeUndefined();
+  expect(add(batchDaysMax + 7, "info")).toBeUndefined();
+  expect(add(1, "info")).toMatch(/already has rows of 400 other days/);
 });
 
 describe(`rows appended out of order (SVC_SEED=${seed})`, () => {
