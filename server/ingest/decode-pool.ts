@@ -49,6 +49,8 @@ interface Sender {
   slowUntilMs: number;
 }
 
+const stopping = tryLater("the server is stopping", 5);
+
 export class DecodePool {
   readonly #options: DecodePoolOptions;
   /** Senders with bodies, and those that count as slow. */
@@ -94,10 +96,11 @@ export class DecodePool {
   }
 
   /**
-   * Decodes a body. Throws Refusal 503 where its sender has too much waiting, 413 where the body takes too much time or
+   * Decodes a body. Throws Refusal 503 where its sender has too much waiting or the server is stopping, 413 where the body takes too much time or
    * memory. `onRead` is called once the pieces of the body are not needed any more.
    */
   decode(task: BodyTask, onRead?: () => void): Promise<DecodedBody> {
+    if (this.#isClosed) throw stopping;
     const bytes = task.body.length + sumBytes(task.pieces ?? []);
     if (!this.#waitingBytes.take(task.sender, bytes)) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
@@ -117,7 +120,7 @@ export class DecodePool {
   /** Ends the threads; bodies that wait or are being decoded are refused with 503. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#rejectWaiting(tryLater("the server is stopping", 5));
+    this.#rejectWaiting(stopping);
     await Promise.all([...this.#threads].map((thread) => thread.end("closed")));
   }
 
@@ -285,7 +288,7 @@ function makeEndError(cause: EndCause, { decodeMsMax, memory }: DecodePoolOption
         `the body takes more than ${Math.floor(memory.decodeHeapBytes / MiB)} MiB of memory to read: send it in smaller parts`,
       );
     case "closed":
-      return tryLater("the server is stopping", 5);
+      return stopping;
     default:
       return cause;
   }

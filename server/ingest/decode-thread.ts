@@ -103,7 +103,11 @@ export class DecodeThread {
     // Only a thread that loads its program or works keeps the process alive: bodies may wait for it.
     this.#worker.ref();
     const bytes = tasks.flatMap(({ body, pieces = [] }) => [body, ...pieces.map((piece) => piece.bytes)]);
-    this.#worker.postMessage(tasks, listBuffers(bytes));
+    try {
+      this.#worker.postMessage(tasks, listBuffers(bytes));
+    } catch (error) {
+      void this.end(error as Error);
+    }
     try {
       return await outcome;
     } finally {

@@ -7,6 +7,7 @@ import { Refusal } from "../throttle/refusal.ts";
 import { countDroppedRows } from "./admission.ts";
 import { type BodyTask, type DecodedBody, sumBytes } from "./decode-task.ts";
 import { formats } from "./formats.ts";
+import { isAllocationFailure, isStackOverflow } from "./range-error.ts";
 
 /**
  * Decodes a body of any format into a batch. What the sender did wrong is returned as data (`ok: false`, or refused
@@ -16,9 +17,9 @@ export function decodeBody(task: BodyTask, onRead?: () => void): DecodedBody {
   try {
     return decodeUnpacked(task, unpack(task.body, task.encoding, task.unpackedBytesMax), onRead);
   } catch (error) {
-    if (error instanceof RangeError)
-      return { ok: false, status: 400, message: "the body is nested too deeply" };
-    if (isTrap(error)) return { ok: false, status: 413, message: "the body takes more memory than there is" };
+    if (isStackOverflow(error)) return { ok: false, status: 400, message: "the body is nested too deeply" };
+    if (isTrap(error) || isAllocationFailure(error))
+      return { ok: false, status: 413, message: "the body takes more memory than there is" };
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, status: error.status, message: error.message };
   }

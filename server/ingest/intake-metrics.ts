@@ -79,6 +79,7 @@ export class IntakeMetrics {
   #initialize(): void {
     for (const counter of [this.#bytes, this.#batches, this.#duplicates]) counter.add(0);
     for (const signal of signals) this.#rows.add(0, { signal });
+    for (const reason of ["encoding", "json", "field", "row"]) this.#refused.add(0, { reason });
     for (const reason of ["rows", "bytes"]) this.#limited.add(0, { reason });
     for (const direction of ["past", "future"]) {
       this.#clockRefused.add(0, { direction });

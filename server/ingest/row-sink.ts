@@ -128,7 +128,7 @@ export abstract class Sink {
   /** Counts a row that was read; `reason` says why it cannot be stored. Throws Refusal 413 at one row too many. */
   countRow(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
-    if (reason !== undefined) this.refuseLine(this.rows, kind, reason);
+    if (reason !== undefined) this.#refuseLine(this.rows, kind, reason);
     return reason;
   }
 
@@ -138,9 +138,9 @@ export abstract class Sink {
   }
 
   /** Like `countRow`, for rows that are numbered by line or element. Throws Refusal 413 at one row too many. */
-  countLine(line: number, reason: string | undefined): void {
+  countLine(line: number, reason?: string, kind: RefusedKind = "row"): void {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
-    if (reason !== undefined) this.refuseLine(line, "row", reason);
+    if (reason !== undefined) this.#refuseLine(line, kind, reason);
   }
 
   /** Counts the row that `addRow` adds, which returns why the row cannot be stored; where it throws RowProblem, the row is refused. */
@@ -149,12 +149,12 @@ export abstract class Sink {
       this.countLine(line, addRow());
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
-      this.refuseLine(line, problem.kind, problem.message);
+      this.countLine(line, problem.message, problem.kind);
     }
   }
 
   /** Records that a line or element holds no row that can be stored. */
-  refuseLine(line: number, kind: RefusedKind, reason: string): void {
+  #refuseLine(line: number, kind: RefusedKind, reason: string): void {
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
     if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.linesBefore + line, reason });
   }

@@ -56,7 +56,7 @@ export function readDatadogText(body: Buffer, sink: RowSink, { parameters = {} }
     sink.countRepeatedBytes(copyCost);
     const message = body.toString("utf8", from, to).replace(/\r$/, "");
     const row = { timeNs: sink.arrivalNs(), level: "", message, attributes };
-    sink.refuseOnProblem(() => sink.countLine(line, sink.addUncounted(row)));
+    sink.refuseLineOnProblem(line, () => sink.addUncounted(row));
   });
 }
 

@@ -41,7 +41,7 @@ export function flattenMessage(row: LogRow): LogRow {
       const flat = flattenFields(json, new Set(messageKey === undefined ? [] : [messageKey]), onNumber);
       const attributes: Record<string, string> = Object.assign(Object.create(null), row.attributes);
       for (const key in flat) {
-        attributes[row.attributes[key] === undefined ? key : `${key}_extracted`] = flat[key]!;
+        attributes[Object.hasOwn(row.attributes, key) ? `${key}_extracted` : key] = flat[key]!;
       }
       const message =
         messageKey === undefined ? row.message : textOf((json as JsonFields)[messageKey], onNumber)!;

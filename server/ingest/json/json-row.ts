@@ -9,6 +9,7 @@ import {
   jsonRowLengthMax,
   sharedAttributesMax,
 } from "../limits.ts";
+import { isStackOverflow } from "../range-error.ts";
 import { isInexact, parseExact, stringifyExact } from "./exact-json.ts";
 
 /** Why a row cannot be taken: metrics count the kind, the sender gets the message. */
@@ -54,7 +55,7 @@ export function readJsonRow<Row>(text: string, read: (json: JsonFields, onNumber
     return read(parseObject(text, JSON.parse), refuseInexact);
   } catch (problem) {
     if (problem === inexactNumber) return read(parseObject(text, parseExact), acceptAll);
-    if (problem instanceof RangeError) throw new RowProblem("json", "nested too deeply");
+    if (isStackOverflow(problem)) throw new RowProblem("json", "nested too deeply");
     throw problem;
   }
 }

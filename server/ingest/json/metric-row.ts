@@ -140,9 +140,28 @@ const specialNumbers: Readonly<Record<string, number>> = {
  */
 function quoteSpecialNumbers(text: string): string {
   if (!text.includes("NaN") && !text.includes("Infinity")) return text;
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (token) =>
-    token.startsWith('"') ? token : `"${token}"`,
-  );
+  let quoted = "";
+  let from = 0;
+  let textEnd = 0;
+  for (const { 0: token, index } of text.matchAll(/"|-?(?:NaN|Infinity)/g)) {
+    if (index < textEnd) continue;
+    if (token === '"') textEnd = findTextEnd(text, index);
+    else {
+      quoted += `${text.slice(from, index)}"${token}"`;
+      from = index + token.length;
+    }
+  }
+  return quoted + text.slice(from);
+}
+
+/** Where the JSON text that begins with the quote at `start` ends; the end of the row where it does not. */
+function findTextEnd(row: string, start: number): number {
+  for (let at = start + 1; at < row.length; at++) {
+    const character = row[at];
+    if (character === '"') return at + 1;
+    if (character === "\\") at++;
+  }
+  return row.length;
 }
 
 function readValue({ value }: JsonFields): number {

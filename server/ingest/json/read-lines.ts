@@ -49,7 +49,7 @@ function readGenerally(
     sink instanceof RowSink ? makeLineReader(piece, sink, names) : makeSampleReader(piece, sink);
   forEachRow(piece, (from, to, line) => {
     if (!isValid && !isUtf8(piece.subarray(from, to))) {
-      sink.refuseLine(line, "encoding", "not valid UTF-8");
+      sink.countLine(line, "not valid UTF-8", "encoding");
       return;
     }
     sink.refuseLineOnProblem(line, () => readLine(from, to));
@@ -134,7 +134,7 @@ function forEachStop(body: Buffer, rows: StoppingRows, sink: Sink, onStop: OnSto
     const lines = countLines(body);
     forEachRow(body, (from, to, line) => {
       const stop = rows.readRow(from, to);
-      if (stop === "end" || stop === "rows") sink.countLine(line, undefined);
+      if (stop === "end" || stop === "rows") sink.countLine(line);
       else onStop(stop, line);
     });
     return lines;

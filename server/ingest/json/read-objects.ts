@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
 import type { RowSink } from "../row-sink.ts";
-import { type JsonFields, type OnNumber, RowProblem, readJsonRow } from "./json-row.ts";
+import { type JsonFields, type OnNumber, readJsonRow } from "./json-row.ts";
 import { forEachObject } from "./row-splitter.ts";
 
 /**
@@ -19,15 +19,12 @@ export function readJsonObjects(
   const isValidBody = isUtf8(body);
   forEachObject(body, (from, to, number) => {
     if (!isValidBody && !isUtf8(body.subarray(from, to))) {
-      sink.refuseLine(number, "encoding", "not valid UTF-8");
+      sink.countLine(number, "not valid UTF-8", "encoding");
       return;
     }
-    try {
+    sink.refuseLineOnProblem(number, () => {
       const row = readJsonRow(body.toString("utf8", from, to), makeRow);
-      if (row !== undefined) sink.countLine(number, sink.addUncounted(row));
-    } catch (problem) {
-      if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuseLine(number, problem.kind, problem.message);
-    }
+      return row === undefined ? undefined : sink.addUncounted(row);
+    });
   });
 }

@@ -10,6 +10,7 @@ import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
 import { type JsonFields, refuseBodyOnProblem } from "../json/json-row.ts";
 import { checkJsonSize } from "../json/json-size.ts";
+import { isStackOverflow } from "../range-error.ts";
 import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
@@ -69,7 +70,7 @@ export function parseBody(body: Buffer): JsonFields {
   try {
     value = longNumber.test(text) ? parseExact(text) : JSON.parse(text);
   } catch (error) {
-    if (error instanceof RangeError) throw error;
+    if (isStackOverflow(error)) throw error;
     throw new Refusal(400, `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonFields;

@@ -57,7 +57,7 @@ export function readSplunkLines(body: Buffer, sink: RowSink, { parameters = {} }
     const text = body.toString("utf8", from, to).replace(/\r$/, "");
     const { level, timeNs } = readTextLine(text.slice(0, lineHeadLength), sink.arrivalMs);
     const row = { timeNs: timeNs ?? sink.arrivalNs(), level, message: text, attributes: parameters };
-    sink.refuseOnProblem(() => sink.countLine(line, sink.addUncounted(row)));
+    sink.refuseLineOnProblem(line, () => sink.addUncounted(row));
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { type BodyFormat, type DecodedBody, decodeBody } from "../../../../server/index.ts";
+import { ingestRowsMax } from "../../../../server/ingest/limits.ts";
 import { makePlainTask } from "../decode-task.ts";
 
 function decodeLogs(format: BodyFormat, body: string | Uint8Array): DecodedBody {
@@ -153,4 +154,33 @@ test("loki: a list of numbers beyond 2^53 among the labels keeps its digits", ()
     '{"streams":[{"stream":{"a":[1,12345678901234567890]},"values":[["1000000000000000000","a"]]}]}';
   const decoded = decodeLogs("loki json", body);
   expect(decoded.ok && decoded.batch.rows).toBe(1);
+});
+
+function decodeMetrics(body: string): DecodedBody {
+  const content = { signal: "metrics", activeSeries } as const;
+  return decodeBody({ ...makePlainTask(Buffer.from(body)), content, format: "json lines", arrivalMs: 1e12 });
+}
+
+test("json metrics: a text without an end is read once", () => {
+  const decoded = decodeMetrics(`{"value":NaN,"name":"${'\\"'.repeat(500_000)}`);
+  expect(decoded.ok && decoded.refused[0]?.reason).toMatch(/^(not JSON|longer than)/);
+});
+
+test("json metrics: series that are refused for different reasons take no longer than others", () => {
+  const series = Array.from({ length: 60_000 }, (_, i) => {
+    return `{"name":"m","value":1,"labels":{"${i}${"k".repeat(1_100)}":"a"}}`;
+  });
+  const decoded = decodeMetrics(series.join("\n"));
+  expect(decoded.ok && decoded.refusedByKind).toEqual([["row", series.length]]);
+  expect(decoded.ok && decoded.refused[7]?.reason).toBe(
+    `label "7${"k".repeat(39)}…" has a key longer than 1024 bytes`,
+  );
+});
+
+test.each<[BodyFormat, string]>([
+  ["json lines", "x\n"],
+  ["splunk events", "{}"],
+])("%s: rows that cannot be read count among the rows of a body", (format, row) => {
+  const decoded = decodeLogs(format, row.repeat(ingestRowsMax + 1));
+  expect(decoded).toMatchObject({ ok: false, status: 413, message: expect.stringContaining("rows") });
 });

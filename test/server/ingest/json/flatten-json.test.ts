@@ -56,6 +56,11 @@ test("attributes sent beside the message stay unchanged", async () => {
   });
 });
 
+test("a member may have the name of a member of every object", async () => {
+  const { attributes } = await row('{"constructor":"Widget","msg":"x"}', { attributes: { toString: "y" } });
+  expect(attributes).toEqual({ constructor: "Widget", toString: "y" });
+});
+
 test("levels come as they are, numbers too", async () => {
   expect((await row('{"level":50,"msg":"x"}')).log_level).toBe("50");
 });
