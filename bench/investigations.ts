@@ -147,7 +147,7 @@ async function windowsFromFires(store: Store, faults: readonly LabelledFault[]):
   return found;
 }
 
-/** Windows from ten minutes before the first fault to ten minutes behind the last, as far as no fault is near. */
+/** Windows from ten minutes before the first fault to ten minutes after the last, as far as no fault is near. */
 function healthyWindows(faults: readonly LabelledFault[]): Window[] {
   const starts = faults.map(({ startMs }) => startMs);
   const aroundMs = 600_000;

@@ -50,7 +50,7 @@ export async function readInventory(dir: string): Promise<SignalInventory[]> {
 /**
  * Writes the stream of `Backup.pieces` as a backup into the new folder `dir`, and verifies it. Throws Failure "folder"
  * where the folder is not empty, "disk-full" where the disk has too little space, and "damage" where the stream is
- * damaged or incomplete; nothing is left behind in any of these cases.
+ * damaged or incomplete; nothing is left over in any of these cases.
  */
 export async function writeBackup(
   pieces: AsyncIterable<Uint8Array>,
@@ -64,7 +64,7 @@ export async function writeBackup(
 /**
  * Restores the backup in `dir` to the new data folder `target`. Throws Failure "folder" where `dir` is no complete
  * backup or `target` is not empty, "disk-full" where the disk has too little space, and "damage" (RestoreDamage) where a
- * byte is not what was written; nothing is left behind in any of these cases.
+ * byte is not what was written; nothing is left over in any of these cases.
  */
 export async function restoreBackup(
   dir: string,

@@ -42,7 +42,7 @@ function replaceOwnPlace(path, out) {
 }
 
 /**
- * A module that exports what Node's module `name` does. An import of `node:http` reads all its names at once, and behind
+ * A module that exports what Node's module `name` does. An import of `node:http` reads all its names at once, and after
  * `WebSocket` and its events Node loads another client, which takes 40 ms of each start.
  */
 function reexport(name) {

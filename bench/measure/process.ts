@@ -7,7 +7,7 @@ const tickMs = 10;
 /** CPU time of all threads so far, user and system. Null where there is no /proc, or no such process. */
 export async function readCpuMs(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name may hold spaces, so fields are counted behind it: utime and stime are the 14th and 15th of proc(5).
+  // The name may hold spaces, so fields are counted after it: utime and stime are the 14th and 15th of proc(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields.length < 13 ? null : (Number(fields[11]) + Number(fields[12])) * tickMs;
 }

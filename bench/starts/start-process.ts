@@ -27,7 +27,7 @@ const { openStore }: typeof import("../../engine/index.ts") = await import(
 if (order.kind === "fill") await fill(order.dir, order.batches);
 else process.send!(await measure(order.dir), () => process.kill(process.pid, "SIGKILL"));
 
-/** Appends the batches behind a sealed chunk. Does not close the store. */
+/** Appends the batches after a sealed chunk. Does not close the store. */
 async function fill(dir: string, batches: number): Promise<void> {
   const store = await openStore({ dir });
   await store.append("logs", [makeRow(-1)]);

@@ -82,7 +82,7 @@ type OnProgress = (progress: CopyProgress) => void;
 /**
  * Writes the stream of `Backup.pieces` as a backup into the new folder `dir`, and verifies it. Throws Failure "folder"
  * where the folder is not empty, "disk-full" where the disk has too little space, and "damage" where the stream is
- * damaged or incomplete; nothing is left behind in any of these cases.
+ * damaged or incomplete; nothing is left over in any of these cases.
  */
 export function writeBackup(
   pieces: AsyncIterable<Uint8Array>,

@@ -39,7 +39,7 @@ const blockBytes = 1024 * 1024;
  * Restores the backup in `dir` to the new data folder `target`: copies its files, compares their hashes and verifies
  * the store. Links in the backup are not followed, and nothing but regular files is read. Throws Failure "folder" where `dir` is no complete backup or `target` is not empty, "disk-full" where the
  * disk has too little space, and "damage" where a byte is not what was written (RestoreDamage, which lists all of it);
- * nothing is left behind in any of these cases.
+ * nothing is left over in any of these cases.
  */
 export async function restoreBackup(
   dir: string,

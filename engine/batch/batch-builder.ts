@@ -73,8 +73,8 @@ export class BatchBuilder {
   }
 
   /**
-   * Sets the bytes that ranges refer to from now on. Returns where they lie, followed by `room` free bytes: the caller
-   * reads and writes them there. The first `stableBytes` must not be overwritten after a row with a text in them was
+   * Sets the bytes that ranges refer to from now on. Returns a copy of them, followed by `room` free bytes: the caller reads and
+   * writes them there. The first `stableBytes` must not be overwritten after a row with a text in them was
    * added; the others may be.
    */
   read(bytes: Uint8Array, room = 0, stableBytes = bytes.byteLength): Buffer {
@@ -209,7 +209,7 @@ export class BatchBuilder {
     this.#columns.release(this.#isPacked);
   }
 
-  /** Makes a body of JSON readable, with so much room behind it. */
+  /** Makes a body of JSON readable, with so much room after it. */
   #beginJson(body: Uint8Array, room: number): void {
     this.#admission ??= this.#createAdmission();
     this.read(body, room);

@@ -24,7 +24,7 @@ export interface BatchColumns {
   /** Where the texts of a row are written that come as strings. */
   readonly scratch: ScratchBytes;
   /**
-   * Makes bytes readable for `addRow`. Returns where they lie, followed by `room` free bytes. The first `stableBytes` must
+   * Copies bytes to where `addRow` reads them. Returns the copy, followed by `room` free bytes. The first `stableBytes` must
    * not be overwritten after a row with a text in them was added; texts in the other bytes are copied.
    */
   read(bytes: Uint8Array, room: number, stableBytes: number): ByteSource;

@@ -34,7 +34,7 @@ export interface DocumentForm extends JsonReading {
 const fieldShift = 9;
 const nameShift = 4;
 
-/** Bytes behind a body for the texts that documents get: their index, their id, and the name of their service. */
+/** Bytes after a body for the texts that documents get: their index, their id, and the name of their service. */
 export const documentRoomBytes = 8 * 1024;
 /** Bytes of the index and the id of documents that are read here. */
 const documentTextBytesMax = 2 * 1024;
@@ -52,7 +52,7 @@ function toFieldKinds(names: DocumentNames): KeyKinds {
 export class DocumentRows extends JsonRows {
   readonly #bodyEnd: number;
 
-  /** The source are the bytes of the body, and `documentRoomBytes` behind them. */
+  /** The source are the bytes of the body, and `documentRoomBytes` after them. */
   constructor(columns: MemoryColumns, source: ByteSource, form: DocumentForm, rules: RowRules) {
     super(columns, source, form, toFieldKinds(form.names), rules);
     this.#bodyEnd = source.bytes.length - documentRoomBytes;

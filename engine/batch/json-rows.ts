@@ -35,7 +35,7 @@ export function toKeyKinds({ loggerNames, otherSignalNames }: JsonRowForm): KeyK
 export class JsonRows extends KernelRows {
   #source: ByteSource;
 
-  /** The source are the bytes of the body, and room behind them. */
+  /** The source are the bytes of the body, and room after them. */
   constructor(
     columns: MemoryColumns,
     source: ByteSource,

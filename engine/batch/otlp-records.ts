@@ -56,7 +56,7 @@ export class OtlpRecords extends KernelRows {
     return this.columns.kernels.recordsRead();
   }
 
-  /** Where the fields begin that were not read: with the record at which reading stopped, or behind it where it is staged. */
+  /** Where the fields begin that were not read: with the record at which reading stopped, or after it where it is staged. */
   get next(): number {
     return this.columns.kernels.nextRecord();
   }

@@ -3,7 +3,6 @@
 import {
   type AttributeBuilder,
   type ChunkBuilder,
-  clearChunkBuilder,
   createChunkBuilder,
   getAttributeBuilder,
 } from "../chunk/chunk-builder.ts";
@@ -13,12 +12,6 @@ import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.t
 import type { BatchColumns, DayRows } from "./batch-columns.ts";
 import type { RowRanges } from "./row-ranges.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
-
-/**
- * An emptied builder of an earlier batch on this thread: its columns probably have the capacity that the next batch
- * needs.
- */
-let spareBuilder: ChunkBuilder | undefined;
 
 interface PlainDay {
   day: number;
@@ -43,10 +36,9 @@ export class PlainColumns implements BatchColumns {
   }
 
   read(bytes: Uint8Array, room: number): ByteSource {
-    if (room === 0) return toByteSource(bytes);
-    const larger = new Uint8Array(bytes.byteLength + room);
-    larger.set(bytes);
-    return toByteSource(larger);
+    const copy = new Uint8Array(bytes.byteLength + room);
+    copy.set(bytes);
+    return toByteSource(copy);
   }
 
   findKey(source: ByteSource, from: number, to: number): number {
@@ -77,20 +69,10 @@ export class PlainColumns implements BatchColumns {
     builder.arrival.push(this.#rows++);
     builder.level.push(builder.rows, builder.level.values.intern(source, row.levelFrom, row.levelTo));
     builder.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
-    const ownAttributes = row.sharedSet === 0 ? row.attributes : row.sharedFrom;
-    for (let i = 0; i < ownAttributes; i++) {
+    for (let i = 0; i < row.attributes; i++) {
       const key = row.keys[i]!;
       const column = columns[key] ?? this.#addColumn(builder, columns, key);
       column.push(builder.rows, column.values.intern(source, row.from[i]!, row.to[i]!));
-    }
-    for (let i = ownAttributes; i < row.attributes; i++) {
-      const key = row.keys[i]!;
-      const column = columns[key] ?? this.#addColumn(builder, columns, key);
-      if (column.sharedSet !== row.sharedSet) {
-        column.sharedCode = column.values.intern(source, row.from[i]!, row.to[i]!);
-        column.sharedSet = row.sharedSet;
-      }
-      column.push(builder.rows, column.sharedCode);
     }
     builder.rows++;
   }
@@ -108,7 +90,6 @@ export class PlainColumns implements BatchColumns {
   }
 
   release(): void {
-    for (const { builder } of this.#days.values()) if (clearChunkBuilder(builder)) spareBuilder = builder;
     this.#days.clear();
   }
 
@@ -121,8 +102,7 @@ export class PlainColumns implements BatchColumns {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      found = { day, builder: spareBuilder ?? createChunkBuilder(), columns: [] };
-      spareBuilder = undefined;
+      found = { day, builder: createChunkBuilder(), columns: [] };
       this.#days.set(day, found);
     }
     this.#newest = found;

@@ -147,7 +147,7 @@ export class SeriesMemory {
     this.#numbers[series] = number;
   }
 
-  /** The identities of some series, one behind the other: a view, valid until it is asked for others. */
+  /** The identities of some series, one after the other: a view, valid until it is asked for others. */
   identitiesOf(series: Uint32Array): TextVector {
     const { kernels, memory } = this;
     const codes = this.#bytes.place(series);

@@ -20,23 +20,6 @@ export class AttributeBuilder {
   count = 0;
   rows = new Uint32Array(8);
   codes = new Uint32Array(8);
-  /** Code of the value that all rows of the set `sharedSet` have. */
-  sharedCode = 0;
-  /** Number of that set, see `RowRanges`; 0: none yet. */
-  sharedSet = 0;
-
-  /** Removes all rows and values, and keeps the allocated memory. */
-  clear(): void {
-    this.#texts.clear();
-    this.#packed = undefined;
-    this.count = 0;
-    this.sharedSet = 0;
-  }
-
-  /** Bytes of allocated memory. */
-  get byteLength(): number {
-    return this.#texts.byteLength + (this.#packed?.byteLength ?? 0) + this.rows.byteLength * 2;
-  }
 
   /** The values as texts. Ids and numbers become texts with the same codes. */
   get values(): TextTable {
@@ -120,10 +103,6 @@ class NumberBuilder {
   length = 0;
   #numbers = new Float64Array(64);
 
-  clear(): void {
-    this.length = 0;
-  }
-
   push(number: number): void {
     if (this.length === this.#numbers.length) this.reserve(1);
     this.#numbers[this.length++] = number;
@@ -150,8 +129,6 @@ class NumberBuilder {
 /** Rows in columns, in the order in which they were added. */
 export interface ChunkBuilder {
   rows: number;
-  /** Emptied attribute columns of an earlier use of this builder, by key, to be used again. */
-  spareAttributes: Map<string, AttributeBuilder>;
   /** Nanoseconds since the start of the partition's day. */
   timeNs: NumberBuilder;
   /** Arrival numbers, or row numbers within a batch. */
@@ -166,7 +143,6 @@ export interface ChunkBuilder {
 export function createChunkBuilder(): ChunkBuilder {
   return {
     rows: 0,
-    spareAttributes: new Map(),
     timeNs: new NumberBuilder(),
     arrival: new NumberBuilder(),
     level: new AttributeBuilder(),
@@ -176,37 +152,11 @@ export function createChunkBuilder(): ChunkBuilder {
   };
 }
 
-/** Above either cap a used builder is not kept: bytes that it occupies, and attribute columns. */
-const spareBytesMax = 8 * 1024 * 1024;
-const spareAttributesMax = 256;
-
-/**
- * Empties a builder whose rows are encoded. Returns false where it is too large to be used again; it is then half
- * emptied.
- */
-export function clearChunkBuilder(builder: ChunkBuilder): boolean {
-  const { spareAttributes, attributes } = builder;
-  let byteLength = builder.message.capacityBytes + builder.level.byteLength;
-  for (const [key, attribute] of attributes) {
-    attribute.clear();
-    spareAttributes.set(key, attribute);
-  }
-  for (const attribute of spareAttributes.values()) byteLength += attribute.byteLength;
-  if (byteLength > spareBytesMax || spareAttributes.size > spareAttributesMax) return false;
-  attributes.clear();
-  builder.rows = 0;
-  builder.timeNs.clear();
-  builder.arrival.clear();
-  builder.level.clear();
-  builder.message.clear();
-  return true;
-}
-
 /** The column of an attribute key, added where there is none yet. */
 export function getAttributeBuilder(builder: ChunkBuilder, key: string): AttributeBuilder {
   let attribute = builder.attributes.get(key);
   if (attribute === undefined) {
-    attribute = builder.spareAttributes.get(key) ?? new AttributeBuilder();
+    attribute = new AttributeBuilder();
     builder.attributes.set(key, attribute);
   }
   return attribute;

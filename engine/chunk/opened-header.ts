@@ -52,7 +52,7 @@ const searchesMax = 32;
 function findColumnsRange(bytes: Buffer): ByteRange | undefined {
   const start = bytes.indexOf(columnsStart);
   const from = start + columnsStart.byteLength;
-  // Only numbers stand behind the columns.
+  // Only numbers stand after the columns.
   const to = bytes.lastIndexOf(closingBracket);
   if (start < 0 || to < from) return undefined;
   const first = bytes.toString("latin1", from, Math.min(to, from + 64));

@@ -57,7 +57,7 @@ export function encodeValues(values: Float64Array, offsets: Uint32Array): Omit<P
 }
 
 /**
- * Splits whole numbers into as few byte streams as the greatest needs, and returns how many. Each stream goes behind
+ * Splits whole numbers into as few byte streams as the greatest needs, and returns how many. Each stream goes after
  * those of the same byte of earlier series, so that similar bytes lie together.
  */
 function appendIntegers(streams: Uint8Array[][], integers: Float64Array): number {

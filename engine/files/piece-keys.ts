@@ -15,7 +15,7 @@ export interface PieceKey {
 /** Bytes of a key in a batch. */
 export const pieceKeyBytes = 40;
 
-/** Writes keys one behind the other, into zeroed bytes. */
+/** Writes keys one after the other, into zeroed bytes. */
 export function writePieceKeys(keys: readonly PieceKey[], target: Uint8Array, offset: number): void {
   const bytes = Buffer.from(target.buffer, target.byteOffset, target.byteLength);
   for (const [i, { hash, rows }] of keys.entries()) {

@@ -69,7 +69,7 @@ const checkEvery = 1024;
 
 /**
  * Matches the messages of one chunk with one pattern. Of a message it reads only the variables whose values decide: a
- * variable is skipped where the automaton is in the same state after the text behind it, whatever the value is. What follows
+ * variable is skipped where the automaton is in the same state after the text after it, whatever the value is. What follows
  * from a state is computed once for all rows of a template.
  */
 export class RowMatcher {

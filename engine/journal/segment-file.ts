@@ -56,7 +56,7 @@ export class SegmentFile {
   }
 
   /**
-   * Writes behind the last record, on disk. `checkFolder` runs before the records count as written. Throws Failure
+   * Writes after the last record, on disk. `checkFolder` runs before the records count as written. Throws Failure
    * "disk-full", and "folder" where the file has no name any more: it is gone with its last descriptor.
    */
   async append(parts: Uint8Array[], byteLength: number, checkFolder: () => void): Promise<void> {

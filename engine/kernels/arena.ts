@@ -17,13 +17,13 @@ const addressableBytes = 65_535 * wasmPageBytes;
 const growthBytes = 16 * 1024 * 1024;
 const alignment = 16;
 
-/** Bytes behind every block's data that kernels may read but never write. */
+/** Bytes after every block's data that kernels may read but never write. */
 export const overreadBytes = 16;
 /** The first bytes of the memory, where kernels keep their tables and operands. */
 export const reservedBytes = 512 * 1024;
 
 /**
- * An allocated range of an arena's memory. Its views begin `byteOffset` bytes behind its start and by default reach to
+ * An allocated range of an arena's memory. Its views begin `byteOffset` bytes after its start and by default reach to
  * its end. They must not be used once the block is freed: the bytes may belong to another block then.
  */
 export class ArenaBlock {
@@ -79,7 +79,7 @@ export class Arena {
   #usedBytes = 0;
   readonly #blocks = new Set<ArenaBlock>();
   /**
-   * Every byte before this address belongs to a block, a free range or the kernels; every byte behind it was never
+   * Every byte before this address belongs to a block, a free range or the kernels; every byte after it was never
    * allocated.
    */
   #end = reservedBytes;
@@ -162,7 +162,7 @@ export class Arena {
     return at;
   }
 
-  /** Takes bytes behind all blocks, together with a free range at the end. */
+  /** Takes bytes after all blocks, together with a free range at the end. */
   #extend(bytes: number): number | undefined {
     const last = this.#freeRanges.at(-1);
     const at = last !== undefined && last.at + last.bytes === this.#end ? last.at : this.#end;

@@ -1,6 +1,6 @@
 /**
  * A memory of blocks for one piece of work in WebAssembly, such as a batch or the messages of a chunk. Blocks are taken one
- * behind the other; all of them are gone when the next piece of work begins.
+ * after the other; all of them are gone when the next piece of work begins.
  */
 import { randomFillSync } from "node:crypto";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
@@ -16,7 +16,7 @@ interface BlockExports {
 /** Room for the tables of the kernels and a staged row. */
 const initialPages = 16;
 const pagesMax = 65_535;
-/** Kernels write up to so many bytes behind texts that they gather. */
+/** Kernels write up to so many bytes after texts that they gather. */
 const overwriteBytes = 16;
 /** See `copyNear`. */
 const wordBytes = 8;
@@ -88,7 +88,7 @@ export class BlockMemory {
   }
 
   /**
-   * Copies bytes to reserved room, to `at` or up to 7 bytes behind it. V8 copies to shared memory eight bytes at a time only
+   * Copies bytes to reserved room, to `at` or up to 7 bytes after it. V8 copies to shared memory eight bytes at a time only
    * where the addresses of source and target have the same remainder when divided by 8; byte by byte takes three times as long.
    * Returns the copy.
    */
@@ -101,7 +101,7 @@ export class BlockMemory {
     return copy;
   }
 
-  /** Copies bytes, and makes room for so many more behind them. Returns where they lie, with the room. */
+  /** Copies bytes, and makes room for so many more after them. Returns where they lie, with the room. */
   place(bytes: Uint8Array, room: number): ByteSource {
     const copy = this.copyNear(this.reserve(bytes.byteLength + room), bytes);
     return toByteSource(this.uint8(copy.byteOffset, bytes.byteLength + room));

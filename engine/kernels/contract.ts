@@ -62,7 +62,7 @@ export interface Kernels<B extends AnyBuffer>
 
   /**
    * The first membership filter at or after number `from` that may contain a hash, or -1. `filters`: u32 count, for
-   * each filter a u32 where it ends behind this list (bytes), then the filters (see template/token-filter.ts).
+   * each filter a u32 where it ends after this list (bytes), then the filters (see template/token-filter.ts).
    */
   findFilter(filters: Uint8Array<B>, hash: number, from: number): number;
 
@@ -83,7 +83,7 @@ export interface Kernels<B extends AnyBuffer>
   expand(a: Bits<B>, from: number, out: Uint32Array<B>): number;
 
   /**
-   * buckets[row] := how many whole widths the time lies behind `start`, clamped to [0, 2^32). For ascending times see
+   * buckets[row] := how many whole widths the time lies after `start`, clamped to [0, 2^32). For ascending times see
    * `findBucketBounds`.
    */
   bucketsOf(times: Float64Array<B>, start: number, width: number, buckets: Uint32Array<B>): void;

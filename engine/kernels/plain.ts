@@ -259,7 +259,7 @@ function forEachSelected(rows: number, selection: Bits<Any> | null, visit: (row:
 }
 
 /**
- * Interpolates between values[low] and the next greater value. Selection has put nothing less than values[low] behind
+ * Interpolates between values[low] and the next greater value. Selection has put nothing less than values[low] after
  * it.
  */
 function interpolateRank(values: Float64Array, low: number, to: number, share: number): number {
@@ -274,7 +274,7 @@ const insertionSortMax = 16;
 
 /**
  * Partially sorts values[from, to): `rank` gets the value that sorting would put there, with no greater value before it
- * and no lesser one behind it (Hoare's selection).
+ * and no lesser one after it (Hoare's selection).
  */
 function selectRank(values: Float64Array, from: number, to: number, rank: number): void {
   let low = from;

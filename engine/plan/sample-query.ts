@@ -47,7 +47,7 @@ export interface SampleStatistics {
 }
 
 /**
- * Statistics that can be joined with those of the samples before and behind. Times are milliseconds since `fromNs` of
+ * Statistics that can be joined with those of the samples before and after. Times are milliseconds since `fromNs` of
  * the query. Squares are sums of squared distances from the mean (M2), of values or of times; `products` is the sum of
  * the products of both distances. `changes`: samples whose value differs from that of the sample before, in the bucket.
  */

@@ -223,7 +223,7 @@ export class ColumnCache {
 
   /**
    * A view of the window begins as many bytes before it as there are in a column before the bytes that the window holds.
-   * So the window lies behind room for columns.
+   * So the window lies after room for columns.
    */
   #makeWindow(bytesMax: number): ArenaBlock | undefined {
     if (bytesMax < windowCacheBytesMin) return undefined;

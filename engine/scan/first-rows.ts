@@ -3,7 +3,7 @@ import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { RowState } from "../filter/row-state.ts";
 import type { RowOrder } from "../plan/row-query.ts";
 
-/** A row behind steps that extract or format: its attributes are the stored and the extracted ones. */
+/** A row after steps that extract or format: its attributes are the stored and the extracted ones. */
 interface MadeRow {
   message: string;
   attributes: ReadonlyMap<string, string>;

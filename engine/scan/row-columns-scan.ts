@@ -63,7 +63,7 @@ interface RowColumnsRead extends ChunkScan {
   bytes: number;
 }
 
-/** Matching rows of a chunk: `list` has their places behind `match.from`. */
+/** Matching rows of a chunk: `list` has their places after `match.from`. */
 interface ListedRows {
   view: ChunkView;
   match: ChunkMatch;

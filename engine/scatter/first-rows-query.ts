@@ -84,7 +84,7 @@ function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metada
   return (passing * within) / (timeNsMax + 1 - timeNsMin);
 }
 
-/** Whether a chunk may have rows that do not stand behind a time. `timeNs`: since the start of the day. */
+/** Whether a chunk may have rows that do not stand after a time. `timeNs`: since the start of the day. */
 function mayReach(ref: ChunkRef, order: RowOrder, day: number, timeNs: number): boolean {
   const { timeNsMin, timeNsMax } = extentOf(ref);
   if (ref.day !== day) return order === "newest" ? ref.day > day : ref.day < day;

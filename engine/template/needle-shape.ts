@@ -108,7 +108,7 @@ function splitLines(needle: Uint8Array): Shape[] {
 
 /** The shapes of one line, or of a part of one. */
 function splitLine(line: Uint8Array, cuts: Cuts): Shape[] {
-  // The first colon of a line that is cut may be that behind the key, or stand before the key.
+  // The first colon of a line that is cut may be that after the key, or stand before the key.
   const found = [cuts.before, false].map((isKeyCut) => findLineValue(line, 0, line.length, { isKeyCut }));
   const values = [...new Set(found)].filter((value) => value < line.length);
   const isWhole = !cuts.before && !cuts.behind;
@@ -159,7 +159,7 @@ function join(...shapes: readonly Shape[]): Shape {
   };
 }
 
-/** Each of the first shapes with each of the second behind it. */
+/** Each of the first shapes with each of the second after it. */
 function combine(first: readonly Shape[], second: readonly Shape[]): Shape[] {
   return first.flatMap((before) => second.map((behind) => join(before, behind)));
 }

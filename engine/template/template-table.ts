@@ -39,7 +39,7 @@ const postingBytes = 8;
 
 /** Templates are numbered from 0 in the order in which they were added. */
 export class TemplateTable {
-  /** Each template's text and, behind it, the character classes of its slots. */
+  /** Each template's text and, after it, the character classes of its slots. */
   readonly #templates = new TextTable();
   readonly #slotCounts: number[] = [];
   /**
@@ -75,7 +75,7 @@ export class TemplateTable {
 
   /**
    * The number of a template; a template that the table lacks is added. Its key is source[from, to): its text and,
-   * behind it, the classes of its slots.
+   * after it, the classes of its slots.
    */
   add(source: ByteSource, from: number, to: number): number {
     const template = this.#templates.intern(source, from, to);
@@ -123,7 +123,7 @@ export class TemplateTable {
 
   /**
    * Finds each occurrence of a text in a template, and calls `onOccurrence` with the number of the first slot at or
-   * behind its beginning.
+   * after its beginning.
    */
   forEachOccurrence(
     template: number,

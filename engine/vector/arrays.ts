@@ -2,7 +2,7 @@
 
 type PlainArray = (Uint8Array | Int32Array | Uint32Array | Float64Array) & { buffer: ArrayBuffer };
 
-/** A longer copy, with zeros behind the old elements. */
+/** A longer copy, with zeros after the old elements. */
 export function growArray<A extends PlainArray>(array: A, length: number): A {
   const larger = new (array.constructor as new (length: number) => A)(length);
   larger.set(array);

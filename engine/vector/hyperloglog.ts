@@ -6,7 +6,7 @@
 
 const indexBits = 14;
 export const registerCount = 2 ** indexBits;
-/** Bits of a hash behind the register's index; a register keeps the longest run of leading zeros in them, plus one. */
+/** Bits of a hash after the register's index; a register keeps the longest run of leading zeros in them, plus one. */
 const rankBits = 64 - indexBits;
 
 /** A byte a register, `registerCount` of them. */

@@ -61,11 +61,6 @@ export class IdTable {
     return width > 0 && width % 4 === 0;
   }
 
-  /** About how many bytes the table takes. */
-  get byteLength(): number {
-    return this.#words.byteLength + this.#slots.byteLength;
-  }
-
   /** Makes room for more ids. */
   reserve(ids: number): void {
     const most = this.size + ids;

@@ -1,4 +1,4 @@
-/** Vectors of several threads or chunks, one behind the other. */
+/** Vectors of several threads or chunks, one after the other. */
 
 export function joinFloats(parts: readonly Float64Array[]): Float64Array {
   return fill(new Float64Array(lengthOf(parts)), parts);

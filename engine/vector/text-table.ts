@@ -52,14 +52,6 @@ export class TextTable {
   /** The code that was returned last. */
   #lastCode = 0;
 
-  /** Removes all texts and keeps the memory for the next ones. */
-  clear(): void {
-    this.size = 0;
-    this.#lastCode = 0;
-    this.#keyed = undefined;
-    this.#slots.fill(0);
-  }
-
   /** About how many bytes the table takes. */
   get byteLength(): number {
     return this.#source.bytes.length + this.#slots.byteLength * 2;

@@ -66,17 +66,6 @@ export class TextBuilder {
     return this.#byteLength;
   }
 
-  /** Removes all texts and keeps the memory for the next ones. */
-  clear(): void {
-    this.rows = 0;
-    this.#byteLength = 0;
-  }
-
-  /** Memory of the builder, in bytes. */
-  get capacityBytes(): number {
-    return this.#bytes.length + this.#offsets.byteLength;
-  }
-
   /** Makes room for more rows, and for their texts. */
   reserve(rows: number, byteLength: number): void {
     this.#reserve(byteLength);
@@ -159,7 +148,7 @@ export class TextBuilder {
   }
 
   /**
-   * As `finish`, with a copy of the bytes that has no spare room behind it: a vector that is sent to another thread is
+   * As `finish`, with a copy of the bytes that has no spare room after it: a vector that is sent to another thread is
    * copied with all of its buffer.
    */
   finishExact(): TextVector {

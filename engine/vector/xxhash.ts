@@ -60,7 +60,7 @@ function hashStripes(hash: Word, bytes: Uint8Array, from: number, to: number): n
   return at;
 }
 
-/** Hashes the bytes behind the stripes: eight at a time, then four, then one by one. */
+/** Hashes the bytes after the stripes: eight at a time, then four, then one by one. */
 function hashTail(hash: Word, bytes: Uint8Array, from: number, to: number): void {
   const word: Word = { high: 0, low: 0 };
   const lane: Word = { high: 0, low: 0 };

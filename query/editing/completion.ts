@@ -74,7 +74,7 @@ export function completeQuery(text: string, offset: number, what: "rows" | "seri
   };
 }
 
-/** Words of the language that may stand behind a text. Where labels stand, other keywords are but labels. */
+/** Words of the language that may stand after a text. Where labels stand, other keywords are but labels. */
 function wordsAt(place: Place, base: string, prefix: string): string[] {
   if (place.kind === "value") return [];
   const stages = place.kind === "label" && /\|\s*$/.test(base) ? orderedStages : [];

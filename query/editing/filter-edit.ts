@@ -196,7 +196,7 @@ function isFilter({ kind }: Stage): boolean {
   return kind === "lineFilter" || kind === "labelFilter";
 }
 
-/** Adds a filter at the end; with stages over several rows before the texts at the end, behind which nothing else stands. */
+/** Adds a filter at the end; with stages over several rows before the texts at the end, after which nothing else stands. */
 function addBehind(stages: readonly Stage[], filter: Stage): Stage[] {
   if (!stages.some(isOrderedStage)) return [...stages, filter];
   const place = stages.findLastIndex(({ kind }) => kind !== "lineFormat" && kind !== "labelFormat") + 1;

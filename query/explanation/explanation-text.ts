@@ -142,7 +142,7 @@ function printSteps(steps: readonly PlanStep[], reads: readonly ScanRead[]): str
   const conditions = counted[0]?.map((_, i) => counted.map((each) => each[i]!)) ?? [];
   return steps.flatMap((step) => {
     if (step.kind !== "filter") {
-      // What is behind any other step is not counted.
+      // What is after any other step is not counted.
       conditions.length = 0;
       return printOtherStep(step);
     }

@@ -54,7 +54,7 @@ export class OrderedCompilation {
   #refs = 0;
   #numbers = 0;
 
-  /** `own`: the steps before the first that looks at several rows. `rest`: that one and those behind it. */
+  /** `own`: the steps before the first that looks at several rows. `rest`: that one and those after it. */
   constructor(signal: RowSignal, own: Step[], rest: readonly PlanStep[]) {
     this.table = new TableRequest(signal, own);
     this.sources = new LabelSources(this.table);

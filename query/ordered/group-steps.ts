@@ -33,7 +33,7 @@ async function eachRow(
 }
 
 /**
- * For each row of the table the row of its group that is `count` rows before it, or behind it; -1 where there is none,
+ * For each row of the table the row of its group that is `count` rows before it, or after it; -1 where there is none,
  * or where it is farther away than `withinNs`.
  */
 export async function findNeighbours(
@@ -128,7 +128,7 @@ interface WantedStep {
 }
 
 /**
- * Finds the rows that end a sequence: a row of each step, one after the other, the last at most `withinNs` behind the
+ * Finds the rows that end a sequence: a row of each step, one after the other, the last at most `withinNs` after the
  * first, without a row of a `not` step in between. A `not` at the beginning looks as far back from the first row, one at
  * the end as far ahead from the last. Of the sequences that one row ends the shortest is told. Each row is looked at
  * once: of all unfinished sequences of a group that have come equally far, only the one that began last matters.

@@ -20,7 +20,7 @@ export interface OtherRows {
 
 /** The rows of the other table by the code of their labels, each code's rows in order of time. */
 interface RowsByCode {
-  /** Where the rows of each code begin in `rows`, and behind the last where they end. */
+  /** Where the rows of each code begin in `rows`, and after the last where they end. */
   offsets: Uint32Array;
   rows: Uint32Array;
 }
@@ -48,7 +48,7 @@ export async function findJoinedRows(
   for (let i = 0; i < joining.rows.length; i++) {
     if (i % 1024 === 0 && work.isTurnOver(64)) await work.yield();
     const [row, code] = [joining.rows[i]!, codes[i]!];
-    // Codes behind those of the other table are of texts that it does not have.
+    // Codes after those of the other table are of texts that it does not have.
     if (code === noCode || code >= byCode.offsets.length - 1) continue;
     found[row] = firstWithin(
       byCode,

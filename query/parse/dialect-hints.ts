@@ -18,7 +18,7 @@ const functionHints: Readonly<Record<string, string>> = {
  */
 const wordHints: Readonly<Record<string, string>> = {
   offset: "`offset` takes a duration, as in offset 1d",
-  where: "conditions stand within { } or behind |",
+  where: "conditions stand within { } or after |",
   limit: "the greatest series are kept with topk(5, …)",
   group: "series are grouped with `by`, as in by (service.name)",
   order: "series are ranked with topk(5, …)",

@@ -153,7 +153,7 @@ export class OrderedVisitor {
     if (within === undefined) return null;
     const [word] = tokensOf(within, "Name");
     if (word!.image !== "within") {
-      const problem = `behind the stage stands \`within\` and a duration, not \`${word!.image}\``;
+      const problem = `after the stage stands \`within\` and a duration, not \`${word!.image}\``;
       refuse(this.#source, spanOfToken(word!), problem);
     }
     return this.#visitor.durationOf((tokensOf(within, "Quantity")[0] ?? tokensOf(within, "Variable")[0])!);

@@ -22,7 +22,7 @@ import { makePlainString, type StringLiteral } from "../tree/string-literal.ts";
 
 /**
  * Parses search terms. Throws a QueryError for an unclosed `"`, for `OR` or `AND` without a term on both sides, and for
- * `NOT` without one behind it.
+ * `NOT` without one after it.
  */
 export function parseSearchTerms(source: Source): { terms: SearchTerms; warnings: string[] } {
   const parser = new SearchTermParser(source);

@@ -57,7 +57,7 @@ function hintForSign(actual: IToken, rule: string, context: SyntaxErrorContext):
   if (/^[“”„‘’‚«»]$/u.test(sign)) return "texts stand in straight quotes: \" or '";
   if (sign === "[" && rule === "labels")
     return `labels stand in ( ), as in by (${context.next?.image ?? "…"})`;
-  if (sign === "[") return "a window stands behind the stages of a selector, once: logs{…} [5m]";
+  if (sign === "[") return "a window stands after the stages of a selector, once: logs{…} [5m]";
   if (sign === ":" && rule === "window") return "there are no steps in [ ]; buckets are the steps";
   if (sign === "@") return "there is no @; the range of time is given beside the query";
   if (sign === "$") return "a variable is written $name";
@@ -79,10 +79,9 @@ function hintForColon({ source }: SyntaxErrorContext): string {
 }
 
 function hintForSignAfterSeries(actual: IToken): string | undefined {
-  if (actual.tokenType === token.Equal) return "series are compared with `==`, labels within { } or behind |";
-  if (actual.tokenType === token.Match)
-    return "labels are matched within { } or behind |, messages with `|~`";
-  if (actual.tokenType === token.NotMatch) return "behind `!~` stands a regular expression in quotes";
+  if (actual.tokenType === token.Equal) return "series are compared with `==`, labels within { } or after |";
+  if (actual.tokenType === token.Match) return "labels are matched within { } or after |, messages with `|~`";
+  if (actual.tokenType === token.NotMatch) return "after `!~` stands a regular expression in quotes";
   const closes = isToken(actual, token.RightParen) || actual.image === "}";
   return closes ? `there is nothing open that this ${actual.image} could close` : undefined;
 }
@@ -96,7 +95,7 @@ const hintsByRule: Readonly<Record<string, HintOfRule>> = {
   regexpStage: hintForStageAsLabel,
   comparison: hintForLoneLabel,
   items: (actual) => {
-    if (actual.image === "or") return 'for either of two, write | a="x" or b="y" behind the braces';
+    if (actual.image === "or") return 'for either of two, write | a="x" or b="y" after the braces';
     if (actual.image === "and") return "a comma joins labels within { }";
     return isToken(actual, token.Name) || isString(actual) ? "a comma is missing before it" : undefined;
   },
@@ -109,7 +108,7 @@ const hintsByRule: Readonly<Record<string, HintOfRule>> = {
   rangeFunction: hintWithinRangeFunction,
   jsonPath: (actual) =>
     isToken(actual, token.RightParen)
-      ? 'behind the path stand the resources: json_path("…", kubernetes_resources{…})'
+      ? 'after the path stand the resources: json_path("…", kubernetes_resources{…})'
       : undefined,
   labels: (actual, { previous }) => {
     if (!isToken(actual, token.Name) || previous === undefined) return undefined;
@@ -176,8 +175,8 @@ function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | 
     const argument = isToken(actual, token.Name) || isString(actual);
     return argument ? `${previous!.image} takes no arguments` : hintForStageAsLabel(actual, context);
   }
-  if (isToken(actual, token.Bool)) return "`bool` stands behind a comparison, as in > bool 5";
-  if (isToken(actual, token.Offset)) return "`offset` stands behind a selector, as in count(logs offset 1d)";
+  if (isToken(actual, token.Bool)) return "`bool` stands after a comparison, as in > bool 5";
+  if (isToken(actual, token.Offset)) return "`offset` stands after a selector, as in count(logs offset 1d)";
   if (isToken(actual, token.Equal) && isToken(context.next, token.Greater)) return "at least is written `>=`";
   if ((isToken(actual, token.By) || isToken(actual, token.Without)) && isToken(previous, token.RightParen)) {
     return "an aggregation has one grouping: all of its labels stand in it";
@@ -202,7 +201,7 @@ function hintForOperand(actual: IToken, context: SyntaxErrorContext): string | u
   const pair = `${previous?.image ?? ""}${actual.image}`;
   if (pair === "<>") return "not equal is written `!=`";
   if (pair === "**") return "powers are written `^`";
-  if (isToken(actual, token.Bool)) return "`bool` stands behind a comparison, as in > bool 5";
+  if (isToken(actual, token.Bool)) return "`bool` stands after a comparison, as in > bool 5";
   if (actual.image === "*" && isToken(previous, token.LeftParen)) return "rows are counted with count(logs)";
   if (isToken(actual, token.Minus)) return hintForQuantile(beforePrevious);
   const comparison = seriesComparisons.find((type) => isToken(previous, type));
@@ -249,7 +248,7 @@ function takesNumber({ image }: IToken): boolean {
   return parameterDescriptions[image as AggregateOperator] !== null;
 }
 
-/** A hint for a comma behind what an aggregation aggregates: often that is the number, in the wrong place. */
+/** A hint for a comma after what an aggregation aggregates: often that is the number, in the wrong place. */
 function hintForComma({ previous, beforePrevious, tokens }: SyntaxErrorContext): string {
   const number = isToken(previous, token.NumberToken) ? previous : undefined;
   const isNegative = isToken(beforePrevious, token.Minus);
@@ -294,8 +293,7 @@ function hintForNameAfterSeries(actual: IToken, { next }: SyntaxErrorContext): s
   const suggestion = findClosest(actual.image, seriesKeywords);
   if (suggestion !== undefined) return `did you mean \`${suggestion}\`?`;
   const sign = comparisonTokens.find((type) => isToken(next, type));
-  if (sign !== undefined)
-    return `labels stand within { } or behind |, as in | ${actual.image}${next!.image}…`;
+  if (sign !== undefined) return `labels stand within { } or after |, as in | ${actual.image}${next!.image}…`;
   return `a text is searched for with |= "${actual.image}"`;
 }
 

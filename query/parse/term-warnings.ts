@@ -33,7 +33,7 @@ function findMeaning(
   behind: string | undefined,
 ): string | undefined {
   if (word === "|" || word === "|=" || word === "|~") {
-    return 'stages stand behind a selector, as in logs |= "error" | json';
+    return 'stages stand after a selector, as in logs |= "error" | json';
   }
   if (/^(?:and|or|&&|\|\|)$/.test(word) && before !== undefined && behind !== undefined)
     return `terms are joined by AND and OR: ${quoteTerm(word)} is the text`;

@@ -163,7 +163,7 @@ export class TreeVisitor {
   #readGrouping(cst: CstNode): Grouping | null {
     const [first, second] = childrenOf(cst, "grouping");
     if (second !== undefined) {
-      const problem = "a grouping stands before the brackets or behind them, not both";
+      const problem = "a grouping stands before the brackets or after them, not both";
       refuse(this.#source, spanOfToken(firstTokenOf(second)), problem);
     }
     return first === undefined ? null : this.grouping(first);
@@ -185,7 +185,7 @@ export class TreeVisitor {
     return this.recordSpan(makeRangeFunction(op, selector, this.#readRangeParameter(cst, token)), token);
   }
 
-  /** The number before or behind the selector of a function over time. Throws a QueryError where it takes none. */
+  /** The number before or after the selector of a function over time. Throws a QueryError where it takes none. */
   #readRangeParameter(cst: CstNode, token: IToken): Expression | null {
     const [before, behind] = [optionalChildOf(cst, "parameter"), optionalChildOf(cst, "expression")];
     const first = before === undefined ? null : this.parameter(before);
@@ -198,7 +198,7 @@ export class TreeVisitor {
       refuse(this.#source, last ?? spanOfToken(token), problem);
     }
     if (isLast && last === null) {
-      const problem = `${op} takes seconds behind the metric: ${op}(x[1h], 4 * 3600)`;
+      const problem = `${op} takes seconds after the metric: ${op}(x[1h], 4 * 3600)`;
       refuse(this.#source, first ?? spanOfToken(token), problem);
     }
     const extra = (isFirst ? null : first) ?? (isLast ? null : last);
@@ -276,7 +276,7 @@ export class TreeVisitor {
     const [name] = tokensOf(cst, "String");
     if (name === undefined) return this.matcher(childOf(cst, "matcher"));
     const problem =
-      'the name of a metric stands first and only once; expected a comparison behind this label, such as ="…"';
+      'the name of a metric stands first and only once; expected a comparison after this label, such as ="…"';
     return refuse(this.#source, spanOfToken(name), problem);
   }
 

@@ -39,7 +39,7 @@ function wordOf(kind: RowStage["kind"]): string {
 }
 
 /**
- * Throws a QueryError for extraction behind a stage over several rows, whose rows were read by then, and for formats
+ * Throws a QueryError for extraction after a stage over several rows, whose rows were read by then, and for formats
  * before another stage.
  */
 function checkFiltering(stages: readonly Stage[], place: number, ordered: Stage, context: PlanContext): void {
@@ -52,8 +52,8 @@ function checkFiltering(stages: readonly Stage[], place: number, ordered: Stage,
   )
     return;
   const where = isFormat
-    ? "before this stage, which looks at several rows, or behind all others"
-    : "before this stage, which looks at several rows; behind it stand filters";
+    ? "before this stage, which looks at several rows, or after all others"
+    : "before this stage, which looks at several rows; after it stand filters";
   refuse(context.source, ordered, `\`| ${wordOf(kind)}\` stands ${where}`);
 }
 

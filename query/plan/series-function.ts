@@ -21,7 +21,7 @@ type Argument = Expression | StringLiteral;
 /** Plans an expression within a function. `isAggregated`: a metric there is all its series. */
 type PlanArgument = (tree: Expression, isAggregated: boolean) => Operand;
 
-/** What stands behind the series of each function, in words; those in [ ] may be left out. */
+/** What follows the series of each function, in words; those in [ ] may be left out. */
 const argumentNames = {
   abs: [],
   ceil: [],
@@ -119,7 +119,7 @@ function planLabelReplace(
 ): RelabelledSeries {
   const texts = tree.args.slice(1).map((arg) => {
     if (arg.kind === "string") return arg;
-    return refuse(context.source, arg, "label_replace takes texts in quotes behind the series");
+    return refuse(context.source, arg, "label_replace takes texts in quotes after the series");
   });
   const [label, replacement, source, regexp] = texts as [
     StringLiteral,

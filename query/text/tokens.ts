@@ -6,7 +6,7 @@ import type { TextSpan } from "./query-error.ts";
  * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
  * subtraction elsewhere. So the lexer has six modes: `series` at the start, `labels` within `{ }`, `grouping` from
  * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. `window` is within
- * `[ ]`, and `offset` from that word to the duration behind it, so that `5m` is a duration there alone. Where a token's
+ * `[ ]`, and `offset` from that word to the duration after it, so that `5m` is a duration there alone. Where a token's
  * pattern, or its change of mode, differs between two modes, the token is a category with one token type per mode.
  */
 

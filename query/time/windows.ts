@@ -72,7 +72,7 @@ export class BucketWindows {
     return this.#tableOfSteps?.from[bucket] ?? this.#computeSteps(bucket)[0];
   }
 
-  /** The step behind the last of a bucket's window. */
+  /** The step after the last of a bucket's window. */
   endStepOf(bucket: number): number {
     return this.#tableOfSteps?.to[bucket] ?? this.#computeSteps(bucket)[1];
   }
@@ -93,7 +93,7 @@ export class BucketWindows {
     return [Math.floor(fromMs / stepMs) - first, Math.ceil(toMs / stepMs) - first];
   }
 
-  /** Index of the first bucket, from `bucket` on, whose window ends behind a step; `count` where there is none. */
+  /** Index of the first bucket, from `bucket` on, whose window ends after a step; `count` where there is none. */
   firstEndingBehind(step: number, bucket: number): number {
     // Mostly it is the next one.
     if (bucket < this.count && this.endStepOf(bucket) > step) return bucket;

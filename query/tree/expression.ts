@@ -148,7 +148,7 @@ function printRangeFunction({ op, of, parameter }: RangeFunction): string {
 }
 
 function printArgument(node: Expression | StringLiteral): string {
-  // A comma behind a stage would be read as part of it.
+  // A comma after a stage would be read as part of it.
   return node.kind === "string" ? printStringLiteral(node) : printOperand(node, 1);
 }
 

@@ -26,7 +26,7 @@ export interface TelemetrySelector {
 /** The times of a selector that are not those of the bucket. */
 export type SelectorTimes = Pick<TelemetrySelector, "window" | "offset">;
 
-/** What stands behind the braces of a selector. */
+/** What follows the braces of a selector. */
 export type Stage = RowStage | OrderedStage;
 
 /** A stage that looks at other rows than the one that it decides on: those of its group, or those of another selector. */

@@ -88,7 +88,7 @@ export function presumeCaller(head: RequestHead): Caller | null {
   return isKnown ? null : anonymous;
 }
 
-/** Schemes of agents whose credentials are a pair with the token behind the colon: `Basic`, and Elasticsearch's. */
+/** Schemes of agents whose credentials are a pair with the token after the colon: `Basic`, and Elasticsearch's. */
 const pairSchemes: readonly string[] = ["basic", "apikey"];
 /** Schemes of agents that send the token as it is: Splunk's, and InfluxDB's `Token`. */
 const agentSchemes: readonly string[] = ["splunk", "token"];

@@ -12,7 +12,7 @@ import type { SearchableStore } from "./searchable-store.ts";
 /** The row-level filter of the caller for a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;
 
-/** The steps of a query behind the row-level filter. */
+/** The steps of a query after the row-level filter. */
 export function filterSteps<S>(filter: Filter, steps: readonly S[]): (S | Step)[] {
   return [{ kind: "filter", filter }, ...steps];
 }

@@ -30,7 +30,7 @@ export function addFact(facts: Facts, field: Field, values: readonly string[]): 
   return new Map(facts).set(key, known === undefined ? texts : known.filter((each) => texts.includes(each)));
 }
 
-/** Reads the leading filters only: behind any other step, an attribute may have another value. */
+/** Reads the leading filters only: after any other step, an attribute may have another value. */
 export function collectFacts(steps: readonly PlanStep[]): Facts {
   let facts: Facts = new Map();
   const collect = (filter: Filter): void => {

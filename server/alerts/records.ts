@@ -42,7 +42,7 @@ export class AlertRecords {
     return this.#open.values();
   }
 
-  /** To be called behind the commit of fires. */
+  /** To be called after the commit of fires. */
   noteFires(fires: readonly Fire[]): void {
     for (const fire of fires) {
       if (fire.resolvedAtMs === null) this.#open.set(fire.id, fire);

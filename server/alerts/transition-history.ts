@@ -26,7 +26,7 @@ export interface HistoryQuery {
 export interface HistoryPage {
   /** The newest first. */
   transitions: Transition[];
-  /** Where the next page begins; absent behind the last. */
+  /** Where the next page begins; absent after the last. */
   cursor?: string;
   /** Older transitions are not kept, by age or because there are too many. */
   keptFromMs: number;

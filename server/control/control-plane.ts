@@ -56,7 +56,7 @@ export interface Control extends Required<Part> {
   visibility: Visibility;
   /**
    * Whether a webhook may be sent an event of an alert. Not where the alert does not name it any more, and somebody
-   * changed it behind the begin of the fire who may not read what the alert reads.
+   * changed it after the begin of the fire who may not read what the alert reads.
    */
   mayReceive(webhookId: string, event: { alertId: string; firedAtMs: number }): boolean;
 }

@@ -136,7 +136,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   ];
 }
 
-/** Without a limit, all that are left behind the cursor. */
+/** Without a limit, all that are left after the cursor. */
 function list(
   tokens: Tokens,
   {

@@ -67,5 +67,5 @@ export const grpcIdleMsMax = 300_000;
 export const grpcSweepMs = 2_000;
 /** Pings of a client between two calls. One every ten seconds, the least that gRPC's own servers take, makes 30. */
 export const grpcPingsMax = 100;
-/** Time that clients of gRPC get to close their connections when the server stops, behind the last answer. */
+/** Time that clients of gRPC get to close their connections when the server stops, after the last answer. */
 export const grpcLingerMs = 500;

@@ -95,7 +95,7 @@ export class BodyBuffer {
     return true;
   }
 
-  /** Makes room for so many bytes behind `at`. */
+  /** Makes room for so many bytes after `at`. */
   reserve(byteLength: number): void {
     if (this.at + byteLength <= this.bytes.length) return;
     const room = Math.max(byteLength, (this.bytes.length - this.bodyEnd) * 2);

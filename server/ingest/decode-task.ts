@@ -107,7 +107,7 @@ export interface BodyTask {
 
 /** The documents with ids that a body adds. */
 export interface BodyDocuments {
-  /** The digest of each, one behind the other. */
+  /** The digest of each, one after the other. */
   digests: Uint8Array;
   /** The position of each among all documents of the body that have ids, from 0. */
   positions: number[];

@@ -28,8 +28,6 @@ export function decodeBody(task: BodyTask, onRead?: () => void): DecodedBody {
 function decodeUnpacked(task: BodyTask, bytes: Uint8Array, onRead?: () => void): DecodedBody {
   const { format, wantsContentKey } = task;
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  // Decoding JSON lines overwrites the body, so their key is computed first.
-  const keyBefore = wantsContentKey && format === "json lines" ? contentKey(task, body) : undefined;
   const sink = formats[format](body, task);
   if (task.pieces !== undefined) onRead?.();
   const batch = sink.finish();
@@ -42,7 +40,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array, onRead?: () => void):
     ok: true,
     batch,
     unpackedBytes: body.length + sumBytes(task.pieces ?? []) + sink.innerBytes,
-    contentKey: isKnowable ? (keyBefore ?? contentKey(task, body)) : null,
+    contentKey: isKnowable ? contentKey(task, body) : null,
     dropped: countDroppedRows(task, admissionCounts),
     admissionCounts,
     answer: sink.answer,

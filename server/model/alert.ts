@@ -242,7 +242,7 @@ function checkAlertQuery(query: string, path: string): string[] {
   });
 }
 
-/** Why a bucket cannot be judged when it is over: rows that count in it look at rows before or behind any bound. */
+/** Why a bucket cannot be judged when it is over: rows that count in it look at rows before or after any bound. */
 function findUnreachable(scan: Scan): string | undefined {
   if (scan.kind !== "rows") return undefined;
   const { back, ahead } = reachOf(scan.steps);
@@ -251,7 +251,7 @@ function findUnreachable(scan: Scan): string | undefined {
   }
   const aheadSeconds = ahead / 1e9;
   if (aheadSeconds <= (scan.offsetSeconds ?? 0)) return undefined;
-  return `the rows look up to ${aheadSeconds} s ahead, which an alert waits for with an offset: \`offset ${Math.ceil(aheadSeconds)}s\` behind the stages`;
+  return `the rows look up to ${aheadSeconds} s ahead, which an alert waits for with an offset: \`offset ${Math.ceil(aheadSeconds)}s\` after the stages`;
 }
 
 const comparisons: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);

@@ -79,7 +79,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
   ];
 }
 
-/** A page of notifications; the next one begins behind the notification that the cursor names, or after its time. */
+/** A page of notifications; the next one begins after the notification that the cursor names, or after its time. */
 function pageOf(
   all: readonly Notification[],
   { limit = notificationsListedMax, cursor }: { limit?: number | undefined; cursor?: string | undefined },

@@ -36,7 +36,7 @@ export class StoredNotifications {
     return this.#all.values();
   }
 
-  /** What stores a notification. Whoever stores it calls `take` behind the commit. */
+  /** What stores a notification. Whoever stores it calls `take` after the commit. */
   changeFor(notification: Notification): StateChange {
     return { table, id: notification.id, value: notification as unknown as Json };
   }

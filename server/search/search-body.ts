@@ -109,7 +109,7 @@ export function toRowsRequest(sent: RowsSearch) {
   };
 }
 
-/** What stands behind the rows in the answer. */
+/** What follows the rows in the answer. */
 export function membersAfterRows(
   { cursor, warnings, explained }: Pick<LogSearchResult, "cursor" | "warnings" | "explained">,
   { explain }: RowsSearch,

@@ -43,7 +43,7 @@ export function makeRows(number: number, seed: number): LogRow[] {
 }
 
 /**
- * Regular expressions made of pieces of messages, with wildcards between, before and behind them, alternatives and
+ * Regular expressions made of pieces of messages, with wildcards between, before and after them, alternatives and
  * anchors.
  */
 function arbitraryPattern(cut: fc.Arbitrary<string>): fc.Arbitrary<string> {

@@ -14,7 +14,7 @@ export function templateId(message: string): string {
   return hash64(Uint8Array.from(bytes)).toString(16).padStart(16, "0");
 }
 
-/** A line `Key: value`, and in groups what is before the value, the value, and the blanks behind it. */
+/** A line `Key: value`, and in groups what is before the value, the value, and the blanks after it. */
 const keyedLine = /^([ \t\r]*([^ \t\r].*?):[ \t\r]+)([^ \t\r](?:.*[^ \t\r])?)([ \t\r]*)$/s;
 
 function readKeyedLine(line: string): [before: string, value: string, behind: string] | undefined {

@@ -1,6 +1,6 @@
 /** Texts as bytes: compared and copied, eight and sixteen bytes at a time. */
 
-/** Copies a text; up to 15 bytes behind the target may be overwritten. */
+/** Copies a text; up to 15 bytes after the target may be overwritten. */
 @inline
 export function copyText(to: usize, from: usize, length: u32): void {
   if (length > 64) {
@@ -16,7 +16,7 @@ export function maskOf(length: u32): u64 {
   return ((<u64>1) << ((<u64>length) << 3)) - 1;
 }
 
-/** Reads up to 7 bytes behind both texts. */
+/** Reads up to 7 bytes after both texts. */
 @inline
 export function sameBytes(a: usize, b: usize, length: u32): bool {
   let left = length;

@@ -169,7 +169,7 @@ function isDense(selection: usize, from: u32, to: u32): bool {
 
 /**
  * Counts the selected rows of at most 16 codes by comparing whole vectors. An excluded row is read as code 255. This
- * works for whole words of the selection; rows before the first and behind the last whole word are counted one by one.
+ * works for whole words of the selection; rows before the first and after the last whole word are counted one by one.
  */
 function compareSelected(
   codes: usize,

@@ -9,7 +9,7 @@ export const integerBytesMax: u32 = 20;
 export const exactNanosMax: u64 = 1_000_000_000_000_000;
 const nanosOfMilli: u64 = 1_000_000;
 
-/** Writes an integer. Returns the address behind it. */
+/** Writes an integer. Returns the address after it. */
 export function writeInteger(at: usize, number: i64): usize {
   if (number >= 0) return writeUnsigned(at, number);
   store<u8>(at, minus);
@@ -23,7 +23,7 @@ function writeUnsigned(at: usize, number: u64): usize {
 }
 
 /**
- * Writes nanoseconds, fewer than `exactNanosMax`, as milliseconds. Returns the address behind them; 0 where they do not fit
+ * Writes nanoseconds, fewer than `exactNanosMax`, as milliseconds. Returns the address after them; 0 where they do not fit
  * between `at` and `end`.
  */
 export function writeMillis(at: usize, end: usize, nanoseconds: u64): usize {

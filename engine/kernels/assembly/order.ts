@@ -128,7 +128,7 @@ function rankedOf(values: usize, count: usize, rank: usize): f64 {
   return found;
 }
 
-/** The value behind `target` if all values were sorted. Values from `high` on are not less than those before. */
+/** The value after `target` if all values were sorted. Values from `high` on are not less than those before. */
 function nextAfter(low: usize, high: usize, end: usize, target: usize, value: f64): f64 {
   let above = Infinity;
   let place = low;

@@ -15,7 +15,7 @@ let start: usize = 0;
 let end: usize = 0;
 /** Hash of the message's text up to `staticFrom`, with the byte 0xff for each variable. */
 let hash: u64 = 0;
-/** Address behind the message's last variable so far. Static text from here on is not hashed yet. */
+/** Address after the message's last variable so far. Static text from here on is not hashed yet. */
 let staticFrom: usize = 0;
 
 let textAt: usize = 0;

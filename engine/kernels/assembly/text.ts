@@ -140,7 +140,7 @@ function search(fold: bool, begin: usize, last: usize): void {
 }
 
 /**
- * Lanes where both probe bytes match. The second lies `shift` bytes behind the first; a negative shift wraps around.
+ * Lanes where both probe bytes match. The second lies `shift` bytes after the first; a negative shift wraps around.
  */
 @inline
 function probe(

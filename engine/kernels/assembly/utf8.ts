@@ -2,7 +2,7 @@
 
 const highBits: u64 = 0x8080_8080_8080_8080;
 
-/** Whether the bytes [from, to) are valid UTF-8. Reads up to 15 bytes behind them. */
+/** Whether the bytes [from, to) are valid UTF-8. Reads up to 15 bytes after them. */
 @inline
 export function isUtf8(from: usize, to: usize): bool {
   let at = from;

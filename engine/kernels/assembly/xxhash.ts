@@ -8,7 +8,7 @@ const prime5: u64 = 0x27d4_eb2f_1656_67c5;
 
 /**
  * Writes the hash of each of `count` texts to `out`. Text i is at [offsets[i], offsets[i + 1]), counted from `bytes`; no
- * byte behind the last text is read.
+ * byte after the last text is read.
  */
 export function fingerprintTexts(offsets: usize, bytes: usize, count: u32, out: usize): void {
   for (let i: usize = 0; i < count; i++) {
@@ -18,7 +18,7 @@ export function fingerprintTexts(offsets: usize, bytes: usize, count: u32, out: 
   }
 }
 
-/** Writes the hash of a text and the eight bytes of a number behind it to `out`. Puts both together at `room`. */
+/** Writes the hash of a text and the eight bytes of a number after it to `out`. Puts both together at `room`. */
 export function fingerprintWithNumber(at: usize, length: u32, low: u32, high: u32, room: usize, out: usize): void {
   memory.copy(room, at, length);
   store<u32>(room + length, low);

@@ -109,7 +109,7 @@ class GroupWriter {
   }
 
   /**
-   * Returns the n-gram filter, for groups that have one, padded to a multiple of eight bytes; behind it the token
+   * Returns the n-gram filter, for groups that have one, padded to a multiple of eight bytes; after it the token
    * filter. In that, the values of attributes that slots repeat follow the texts.
    */
   buildFilter(): Uint8Array {

@@ -102,7 +102,7 @@ class VariablesKernel {
     return { width: 0, hasValidity: false, rows: this.#kernels.groupSlots(group), buffers };
   }
 
-  /** The n-gram filter, where the group has one, padded to a multiple of eight bytes; behind it the token filter. */
+  /** The n-gram filter, where the group has one, padded to a multiple of eight bytes; after it the token filter. */
   #readFilter(group: number): Uint8Array {
     const tokens = this.#read(this.#kernels.makeGroupTokens(group));
     const n = ngramLengths[group];

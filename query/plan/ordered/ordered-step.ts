@@ -73,7 +73,7 @@ export interface RowReach {
   ahead: number;
 }
 
-/** How far before and behind a row other rows decide on it, or give it labels. */
+/** How far before and after a row other rows decide on it, or give it labels. */
 export function reachOf(steps: readonly PlanStep[]): RowReach {
   const reach = { back: 0, ahead: 0 };
   for (const step of steps) {

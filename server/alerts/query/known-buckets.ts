@@ -13,7 +13,7 @@ import { knownPointsMax } from "../limits.ts";
 export interface ArrivalTimes {
   /** The newest arrival number. */
   position(signal: Signal): number;
-  /** Time of the oldest row that arrived behind a position, Unix milliseconds; undefined where none has. */
+  /** Time of the oldest row that arrived after a position, Unix milliseconds; undefined where none has. */
   oldestMs(signal: Signal, position: number): number | undefined;
 }
 
@@ -30,7 +30,7 @@ type Found = AggregateResult & Partial<Pick<SampleAggregateResult, "kinds">>;
 interface KnownRange {
   fromNs: bigint;
   toNs: bigint;
-  /** Rows that arrived behind it may not be in the result. */
+  /** Rows that arrived after it may not be in the result. */
   position: number;
   result: Found;
 }

@@ -16,7 +16,7 @@ export interface PlanEffect {
   /** In the bucket in which rows are missing. */
   effect: MissingEffect;
   /**
-   * The query reads increases of counters: the increase over a gap counts in the bucket of the first sample behind it.
+   * The query reads increases of counters: the increase over a gap counts in the bucket of the first sample after it.
    * So that bucket may change in any way, and every other one that begins within the gap.
    */
   spillsOver: boolean;

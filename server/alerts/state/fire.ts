@@ -127,7 +127,7 @@ export function makeFiredEvent(fire: Fire, late: boolean, firingInstances: numbe
   return { ...factsOf(fire), id: stableId("fired", fire.id), type: "alertFired", late, firingInstances };
 }
 
-/** `firingInstances`: of the rule, behind the end of this fire. */
+/** `firingInstances`: of the rule, after the end of this fire. */
 export function makeResolvedEvent(
   fire: Fire,
   { resolvedAtMs, reason }: Omit<ClosedFire, "fire">,

@@ -62,7 +62,7 @@ export async function* batchesOf(chunks: Chunks, options: BatchOptions): AsyncGe
   if (cutter.pendingBytes > 0) yield takeBatch(cutter, cutter.pendingBytes);
 }
 
-/** Offers what is free behind the pending bytes, up to the end of a batch, for each next chunk. */
+/** Offers what is free after the pending bytes, up to the end of a batch, for each next chunk. */
 async function* offerRoom(chunks: Chunks, cutter: Cutter): AsyncGenerator<Uint8Array> {
   try {
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next(roomOf(cutter)))

@@ -80,7 +80,7 @@ export interface ApiRequest {
   method: "GET" | "POST" | "DELETE";
   path: string;
   headers?: Record<string, string>;
-  /** Of bytes in pieces, all are sent, one behind the other. */
+  /** Of bytes in pieces, all are sent, one after the other. */
   body?: readonly Uint8Array[] | string;
   /** Called once the system has taken all bytes to send. */
   onSent?: () => void;

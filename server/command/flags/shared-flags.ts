@@ -100,5 +100,5 @@ export const serverFlags = {
 /** Throws UsageError where a command whose only place is the data folder is given operands. */
 export function refuseOperands(command: string, [operand]: readonly string[]): void {
   if (operand === undefined) return;
-  throw new UsageError(`${command} takes no ${JSON.stringify(operand)}: the folder goes behind --data`);
+  throw new UsageError(`${command} takes no ${JSON.stringify(operand)}: the folder goes after --data`);
 }

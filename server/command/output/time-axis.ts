@@ -16,7 +16,7 @@ const stepsMs = [
 
 /**
  * Returns the axis of charts of `columns` characters that cover the range from `startMs` to before `endMs`. A mark stands
- * in the column of its time; its label begins right behind it.
+ * in the column of its time; its label begins right after it.
  */
 export function drawTimeAxis(
   { startMs, endMs }: { startMs: number; endMs: number },

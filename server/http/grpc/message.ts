@@ -12,7 +12,7 @@ export class MessageReader {
   readonly #bytesMax: number;
   readonly #prefix = Buffer.alloc(prefixBytes);
   #prefixFilled = 0;
-  /** What came behind the prefix in the same piece; it waits for `allocate`. */
+  /** What came after the prefix in the same piece; it waits for `allocate`. */
   #first: Uint8Array = new Uint8Array(0);
   #message: Buffer<ArrayBuffer> | undefined;
   #filled = 0;

@@ -22,7 +22,7 @@ const chunkLengthMax = 1_024;
 const noFields: ReadonlySet<string> = new Set();
 const acceptNumber = () => undefined;
 
-/** What stands behind the entries of a message. */
+/** What follows the entries of a message. */
 interface MessageOptions {
   /** Asks for an acknowledgement of this text. */
   chunk?: unknown;
@@ -31,7 +31,7 @@ interface MessageOptions {
   fluent_signal?: unknown;
 }
 
-/** Reads messages one behind the other. The answer is the JSON array of the chunks that are to be acknowledged. */
+/** Reads messages one after the other. The answer is the JSON array of the chunks that are to be acknowledged. */
 export function readForward(body: Buffer, sink: RowSink, task: BodyTask): void {
   const reader = new MessagePackReader(body);
   const chunks: string[] = [];
@@ -108,7 +108,7 @@ function readEntry(reader: MessagePackReader, tag: string, sink: RowSink): void 
   addRecord(reader, tag, sink);
 }
 
-/** Reads the time and the record that follow. Of a record that cannot be stored the reader moves behind the end. */
+/** Reads the time and the record that follow. Of a record that cannot be stored the reader moves past the end. */
 function addRecord(reader: MessagePackReader, tag: string, sink: RowSink): void {
   const { at } = reader;
   try {
@@ -132,7 +132,7 @@ interface EntryTime {
 function readTime(reader: MessagePackReader): EntryTime {
   if (reader.kind !== "array") return { time: reader.readValue() };
   const elements = reader.readArrayLength("a time with metadata");
-  if (elements !== 2) throw new RowProblem("json", "a time that is an array must have metadata behind it");
+  if (elements !== 2) throw new RowProblem("json", "a time that is an array must have metadata after it");
   return { time: reader.readValue(), metadata: reader.readValue() };
 }
 

@@ -120,7 +120,7 @@ class HeldBytes {
 }
 
 /**
- * Asks for the key, and waits for the answer. Returns the messages that came behind it. Throws an Error where the client
+ * Asks for the key, and waits for the answer. Returns the messages that came after it. Throws an Error where the client
  * does not have the key, or does not answer in time.
  */
 async function shakeHands(

@@ -138,7 +138,7 @@ export class MessagePackReader {
     }
   }
 
-  /** Moves behind the next value. Throws RowProblem where it is cut short. */
+  /** Moves past the next value. Throws RowProblem where it is cut short. */
   skipValue(): void {
     const skipper = new ValueSkipper(this.at);
     if (!skipper.skip(this.#bytes)) throw cutShort;

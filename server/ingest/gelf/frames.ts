@@ -1,4 +1,4 @@
-/** Splits a TCP stream of GELF into messages, each with a zero byte behind it. */
+/** Splits a TCP stream of GELF into messages, each with a zero byte after it. */
 
 import { Refusal } from "../../throttle/refusal.ts";
 import { syslogMessageBytesMax } from "../limits.ts";
@@ -23,7 +23,7 @@ export class GelfFrames {
     if ([this.#pending, ...messages].some(({ length }) => length > syslogMessageBytesMax))
       throw new Refusal(
         400,
-        `a message must be ${syslogMessageBytesMax} bytes at most, with a zero byte behind it`,
+        `a message must be ${syslogMessageBytesMax} bytes at most, with a zero byte after it`,
       );
     return messages;
   }

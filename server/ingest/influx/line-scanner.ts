@@ -28,7 +28,7 @@ export class LineScanner {
     }
   }
 
-  /** Moves behind the end of the line, whatever is left of it. */
+  /** Moves past the end of the line, whatever is left of it. */
   endLine(): void {
     if (this.#isAtEnd) return;
     const end = this.#text.indexOf("\n", this.#at);

@@ -65,7 +65,7 @@ function addEntry(fields: EntryFields, sink: RowSink, documents: DocumentList): 
   return true;
 }
 
-/** Positions: behind the last whole entry (0 where there is none), and of the first field that is not whole. */
+/** Positions: after the last whole entry (0 where there is none), and of the first field that is not whole. */
 export interface EntriesEnd {
   end: number;
   unfinished: number;
@@ -90,7 +90,7 @@ export async function findEntriesEnd(body: Buffer, from: number): Promise<Entrie
   return { end, unfinished: at };
 }
 
-/** Positions of a field. A line break follows its value; both may lie behind the end of the body. */
+/** Positions of a field. A line break follows its value; both may lie after the end of the body. */
 interface FieldPlace {
   nameEnd: number;
   valueFrom: number;

@@ -181,7 +181,7 @@ function readBuckets(json: JsonFields): Buckets {
   const counts = readCounts(json.counts, "counts");
   for (const [i, bound] of bounds.entries()) {
     if (i > 0 && bound <= bounds[i - 1]!) {
-      throw new RowProblem("field", `bounds must ascend, got ${bound} behind ${bounds[i - 1]}`);
+      throw new RowProblem("field", `bounds must ascend, got ${bound} after ${bounds[i - 1]}`);
     }
   }
   if (counts.length === bounds.length + 1) return { bounds, counts };

@@ -22,7 +22,7 @@ type ReadLine = (from: number, to: number) => string | undefined;
 
 /**
  * Returns a function that reads every row of a body, or of a piece of it, into the sink, and returns the number of lines. It
- * decodes strings in place, so the bytes must not be read again. It throws Refusal.
+ * throws Refusal.
  */
 export function makeJsonReader(sink: RowSink | SampleSink, names?: LogFieldNames): (piece: Buffer) => number {
   const readFast: ReadFast =
@@ -43,8 +43,6 @@ function readGenerally(
   sink: RowSink | SampleSink,
   names: LogFieldNames | undefined,
 ): number {
-  // Reading overwrites the bytes.
-  const lines = countLines(piece);
   const readLine =
     sink instanceof RowSink ? makeLineReader(piece, sink, names) : makeSampleReader(piece, sink);
   forEachRow(piece, (from, to, line) => {
@@ -54,7 +52,7 @@ function readGenerally(
     }
     sink.refuseLineOnProblem(line, () => readLine(from, to));
   });
-  return lines;
+  return countLines(piece);
 }
 
 /** Reads a piece and returns its lines; undefined, with nothing read, where that is not possible. Throws Refusal. */

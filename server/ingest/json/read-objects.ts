@@ -1,4 +1,4 @@
-/** Reads bodies of JSON objects in the forms of other protocols: an array, lines, or one object behind the other. */
+/** Reads bodies of JSON objects in the forms of other protocols: an array, lines, or one object after the other. */
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";

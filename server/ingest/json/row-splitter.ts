@@ -1,4 +1,4 @@
-/** Splits a body into rows: JSON lines, the elements of one JSON array, or JSON objects one behind the other. */
+/** Splits a body into rows: JSON lines, the elements of one JSON array, or JSON objects one after the other. */
 
 import { Refusal } from "../../throttle/refusal.ts";
 
@@ -30,13 +30,13 @@ export function isArray(bytes: Buffer): boolean {
   return bytes[skipBlank(bytes, findStart(bytes))] === openingBracket;
 }
 
-/** Where the body begins, behind a byte order mark. */
+/** Where the body begins, after a byte order mark. */
 export function findStart(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
 /**
- * Like `forEachRow`, but objects need no line of their own: they may stand behind each other, and span lines. What is no
+ * Like `forEachRow`, but objects need no line of their own: they may stand after each other, and span lines. What is no
  * object is a row up to the end of its line.
  */
 export function forEachObject(bytes: Buffer, onRow: OnRow): void {
@@ -130,7 +130,7 @@ function findStringEnd(bytes: Buffer, from: number): number {
 
 function checkEnd(bytes: Buffer, from: number): void {
   if (skipBlank(bytes, from) < bytes.length)
-    throw new Refusal(400, "the body goes on behind the end of its JSON array");
+    throw new Refusal(400, "the body goes on after the end of its JSON array");
 }
 
 function skipBlank(bytes: Buffer, from: number): number {

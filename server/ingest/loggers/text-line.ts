@@ -27,7 +27,7 @@ const syslog = /^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) /
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const levels =
   "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|SEVERE|FATAL|CRIT|CRITICAL|ALERT|EMERG|PANIC|LOG" as const;
-/** How much of a line behind its time is searched for a level, in characters. */
+/** How much of a line after its time is searched for a level, in characters. */
 const levelWithin = 200;
 /** A level as the first word. */
 const firstLevel = new RegExp(`^[\\s[(<-]{0,20}(${levels})\\b`, "i");
@@ -41,7 +41,7 @@ const markedLevel = new RegExp(
 const klogLevels: Readonly<Record<string, string>> = { I: "info", W: "warn", E: "error", F: "fatal" };
 const dayMs = 86_400_000;
 
-/** Reads a line, whose message is the line itself (of CRI, the part behind its head). */
+/** Reads a line, whose message is the line itself (of CRI, the part after its head). */
 export function readTextLine(line: string, nowMs = Date.now()): TextLine {
   const found = cri.exec(line);
   if (found !== null) {

@@ -74,7 +74,7 @@ export class PushBody {
     });
   }
 
-  /** The text of the stream's labels, which may come behind its entries. */
+  /** The text of the stream's labels, which may come after its entries. */
   #findLabels(from: number, to: number): string {
     const scanner = this.#scanner;
     let text = "";

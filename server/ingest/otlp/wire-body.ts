@@ -20,7 +20,7 @@ const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 /** Room for texts of one record that are stored in another form than they were sent. A record with more is unusual. */
 const recordTextBytes = 4096;
 
-/** After so many unusual records one behind the other, only every so many-th of those that follow is tried as a usual one. */
+/** After so many unusual records one after the other, only every so many-th of those that follow is tried as a usual one. */
 const unusualRecords = 8;
 
 /** A wrong resource or scope makes the whole body wrong. */

@@ -24,7 +24,7 @@ export class WirePoint {
   readonly start = new WireTime();
   hasStart = false;
   value = 0;
-  /** Where the attributes lie, one behind the other, with their tags. */
+  /** Where the attributes lie, one after the other, with their tags. */
   attributesFrom = 0;
   attributesTo = 0;
   #seen = 0;
@@ -35,7 +35,7 @@ export class WirePoint {
 
   /**
    * Reads the point at [from, to). Returns false where it is not of the usual form: with a time, one value, and its
-   * attributes one behind the other. Throws Refusal 400 where it is not valid protobuf.
+   * attributes one after the other. Throws Refusal 400 where it is not valid protobuf.
    */
   read(from: number, to: number): boolean {
     const scanner = this.#scanner;

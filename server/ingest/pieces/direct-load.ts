@@ -81,7 +81,7 @@ class BytesAtATime {
 
 /**
  * The store, which waits where it would refuse a batch because rows arrive faster than they can be sealed. The lines
- * themselves could not be taken again: they are decoded in place.
+ * themselves could not be read again: their memory may hold other lines by then.
  */
 function waitForRoom(store: Store): IntakeStore {
   return {

@@ -12,7 +12,7 @@ const Tag = { value: 0x09, timestamp: 0x10, start: 0x18 } as const;
 /** Milliseconds are exact as numbers below this. */
 const exactHighMax = 2 ** 20;
 
-/** Where the samples of the series that is read lie, one behind the other: from, to, from, to … */
+/** Where the samples of the series that is read lie, one after the other: from, to, from, to … */
 export class WireSamples {
   readonly #scanner: ProtoScanner;
   readonly #sink: SampleSink;

@@ -36,7 +36,7 @@ export class WriteBody1 {
   /** Where the name of the metric lies that was looked up last, and what was found. */
   readonly #lastName = { from: 0, to: -1 };
   #last: Declared | undefined;
-  /** Where labels of the series lie, one behind the other, and in them the name of the metric. */
+  /** Where labels of the series lie, one after the other, and in them the name of the metric. */
   readonly #labels = { from: 0, to: 0 };
   readonly #name = { from: 0, to: 0 };
 
@@ -120,7 +120,7 @@ export class WriteBody1 {
     return valueTo === end;
   }
 
-  /** What the metric that `#name` is the name of is declared as. Series of one metric often stand behind each other. */
+  /** What the metric that `#name` is the name of is declared as. Series of one metric often stand after each other. */
   #declarationOfName(familyOf: FamilyOf): Declared {
     const { bytes } = this.#buffer;
     const { from, to } = this.#name;

@@ -109,7 +109,7 @@ export class WriteBody2 {
     return count % 2 === 0;
   }
 
-  /** Adds type and unit at [scanner.at, end) to the alias, behind a number that no symbol has. */
+  /** Adds type and unit at [scanner.at, end) to the alias, after a number that no symbol has. */
   #addMetadata(end: number): boolean {
     const scanner = this.#scanner;
     let type = 0;

@@ -39,7 +39,7 @@ export interface Timeline {
   chunks: number;
   /** All chunks: those of the baseline, the incident, and groups of usual traces as `focusOn` makes them. */
   total: number;
-  /** The chunk of a time in nanoseconds since the start of the baseline; -1 behind the incident. */
+  /** The chunk of a time in nanoseconds since the start of the baseline; -1 after the incident. */
   chunkOf(ns: number): number;
 }
 

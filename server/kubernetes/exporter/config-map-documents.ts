@@ -17,7 +17,7 @@ export interface ConfigMapDocuments {
 
 /**
  * Reads the documents of a ConfigMap. The first of a key has the name `<ConfigMap>.<key without its ending>`, the
- * next ones `.2`, `.3` behind it.
+ * next ones `.2`, `.3` after it.
  */
 export function readDocuments(kind: ConfigMapKind, configMap: KubernetesObject): ConfigMapDocuments {
   const { data } = configMap as { data?: Record<string, unknown> };

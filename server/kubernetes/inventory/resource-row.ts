@@ -101,7 +101,7 @@ export class ResourceRows {
   #serviceOfInvolved(kind: string, name: string, uid: string): string | undefined {
     if (kind === "Pod") return this.#findService(uid);
     const isWorkload = inventoryKinds.some((each) => each.kind === kind && each.isWorkload === true);
-    // A replica set of a deployment is named after it, with a hash behind.
+    // A replica set of a deployment is named after it, and a hash follows.
     return kind === "ReplicaSet" ? name.replace(/-[a-z0-9]{6,10}$/, "") : isWorkload ? name : undefined;
   }
 }

@@ -62,7 +62,7 @@ export async function matchFolder(
       ? listing
       : listing.filter(({ place }) => files.some((file) => hasPlace(file, place)));
     const { found, refused } = await openAll(context, folder, known);
-    // A file that is renamed in between could be missed, and its lines would come behind newer ones.
+    // A file that is renamed in between could be missed, and its lines would come after newer ones.
     if (!isSameListing(listing, listFiles(context, folder)) || found.length + refused < known.length) {
       for (const { file } of found) file.close();
       continue;

@@ -91,7 +91,7 @@ export class ChunkLines {
     if (tag >= end) return false;
     const time = this.#times.read(this.#text, from, at);
     if (time === undefined) return false;
-    // Further tags may follow behind a colon.
+    // Further tags may follow a colon.
     let tagEnd = tag + 1;
     while (tagEnd < end && chunk[tagEnd] !== space) tagEnd++;
     this.time = time;

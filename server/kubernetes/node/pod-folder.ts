@@ -12,7 +12,7 @@ export interface LogFileName {
   name: string;
   /** How often the container was restarted before: the number that the name begins with. */
   restart: number;
-  /** What stands behind `.log.`; empty for the file that is being written. */
+  /** What follows `.log.`; empty for the file that is being written. */
   rotation: string;
   isGzip: boolean;
 }

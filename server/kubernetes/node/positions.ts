@@ -89,7 +89,7 @@ export class Positions {
   }
 
   async #append(change: Change): Promise<void> {
-    // After a write that failed half way, nothing may stand behind the damaged line.
+    // After a write that failed half way, nothing may stand after the damaged line.
     if (this.#journal === undefined) await this.#rewrite();
     const journal = this.#journal!;
     const line = toLine(change);

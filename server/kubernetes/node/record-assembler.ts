@@ -183,7 +183,7 @@ export class RecordAssembler {
     const { places, time, lines, length, cutBytes } = slot.record!;
     slot.record = undefined;
     this.#openTotal.length -= length;
-    // Blank lines may stand within a trace; those behind it belong to nothing.
+    // Blank lines may stand within a trace; those after it belong to nothing.
     let count = lines.length;
     while (count > 1 && lines[count - 1] === "") count--;
     const message = count === 1 ? lines[0]! : lines.slice(0, count).join("\n");

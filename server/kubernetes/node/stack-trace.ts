@@ -5,7 +5,7 @@
 
 /**
  * `text`: a line that begins no trace. `header`: the name of an exception. `frames`: frames of Java, Node or .NET.
- * `source`: the place in a source file that Node prints first. `python end`: behind the line that names the exception.
+ * `source`: the place in a source file that Node prints first. `python end`: after the line that names the exception.
  */
 export type TraceState = "text" | "header" | "frames" | "source" | "python" | "python end" | "go";
 
@@ -27,7 +27,7 @@ const nodeProperty = /^(?:\}|Node\.js v\d)/;
 /** A log line that an exception may follow: loggers print both in one call. */
 const failure = /\b(?:ERROR|WARN(?:ING)?|FATAL|SEVERE|CRITICAL|[Ee]rror|[Ff]atal|[Ee]xception)\b/;
 
-/** Returns the state behind the first line of a row. */
+/** Returns the state after the first line of a row. */
 export function beginTrace(line: string): TraceState {
   if (traceback.test(line)) return "python";
   if (goStart.test(line)) return "go";
@@ -35,7 +35,7 @@ export function beginTrace(line: string): TraceState {
   return nodeSource.test(line) ? "source" : "text";
 }
 
-/** Returns the state behind `line` where it continues the row, else undefined. `first` is the first line of the row. */
+/** Returns the state after `line` where it continues the row, else undefined. `first` is the first line of the row. */
 export function continueTrace(state: TraceState, line: string, first: string): TraceState | undefined {
   switch (state) {
     case "text":

@@ -149,7 +149,7 @@ function isResolveWanted(action: Action): boolean {
   }
 }
 
-/** Evidence of the first suspect that a message lists behind the summary, which names the strongest. */
+/** Evidence of the first suspect that a message lists after the summary, which names the strongest. */
 const listedEvidenceMax = 3;
 
 function describeReport({ suspects, nextSteps }: InvestigationReport): string[] {

@@ -39,7 +39,7 @@ const cases: Case[] = [
     points: 5_000,
   },
   {
-    title: "a bucket behind the span",
+    title: "a bucket after the span",
     span: { first: -20, count: 50 },
     groups: 20,
     buckets: { first: -20, count: 51 },

@@ -89,7 +89,7 @@ function expectSame(source: ChunkSource, { header, payloads, filters }: EncodedC
     const given = new Uint8Array(payload.byteLength + 8).fill(0xaa);
     const read = source.payload(i, (byteLength) => given.subarray(0, byteLength));
     expect(toText(read)).toBe(toText(payload));
-    // Whatever lies behind it in the same memory stays as it is.
+    // Whatever lies after it in the same memory stays as it is.
     expect([...given.subarray(payload.byteLength)]).toEqual(Array(8).fill(0xaa));
     expect(toText(source.payload(i, () => undefined))).toBe(toText(payload));
   }

@@ -87,7 +87,7 @@ describe.each(implementations)(`$name automatons (SVC_SEED=${seed})`, ({ kernels
     });
   });
 
-  test("rows that are matched behind a prefix, and the first place behind which the table does not tell", () => {
+  test("rows that are matched after a prefix, and the first place after which the table does not tell", () => {
     let [matched, undecided] = [0, 0];
     forEachCase(memory, (size, alignment, random) => {
       if (size > 5_000) return;

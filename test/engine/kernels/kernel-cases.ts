@@ -108,7 +108,7 @@ export function expectSame(vector: ArrayLike<number>, truth: ArrayLike<number>):
   }
 }
 
-/** All that a kernel returns which fills its output vector and is called again behind its last entry. */
+/** All that a kernel returns which fills its output vector and is called again after its last entry. */
 export function collectParts(out: Uint32Array, next: (from: number) => number): number[] {
   const all: number[] = [];
   for (let from = 0; ; from = all.at(-1)! + 1) {

@@ -4,7 +4,7 @@ import { type Arena, type ArenaBlock, overreadBytes } from "../../../engine/kern
 /** Allocates vectors, in an arena or on the JavaScript heap. */
 export interface TestMemory<B extends ArrayBufferLike> {
   /**
-   * A copy of the values, `alignment` bytes behind a multiple of 16, rounded down to a multiple of the element's size.
+   * A copy of the values, `alignment` bytes after a multiple of 16, rounded down to a multiple of the element's size.
    */
   bytes(values: ArrayLike<number>, alignment: number): Uint8Array<B>;
   shorts(values: ArrayLike<number>, alignment: number): Uint16Array<B>;

@@ -41,7 +41,7 @@ describe("frames in a file", () => {
       Buffer.alloc(4 * mebibyte - 200, 1),
       frame("on the edge of a window", 1_000),
       frame("longer than a window", 9 * mebibyte),
-      frame("right behind it", 0),
+      frame("right after it", 0),
       Buffer.alloc(3 * mebibyte, 2),
       frame("last", 5),
     ];

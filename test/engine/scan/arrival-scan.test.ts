@@ -156,7 +156,7 @@ function naive(
   return runSteps(steps, asked);
 }
 
-/** The first page and those behind it. */
+/** The first page and those after it. */
 async function rest(selection: Selection, first: Arrived, through: number): Promise<FoundRow[]> {
   const rows = [...first.rows];
   for (let after = first.through; after < through; ) {

@@ -179,7 +179,7 @@ test("places a copy of any bytes, and retains those in the column's own memory w
       bytes.fill(3);
       expect([...placed]).toEqual(Array(64).fill(2));
     }
-  // A range that begins in the column's memory and ends behind it is not the column's.
+  // A range that begins in the column's memory and ends after it is not the column's.
   const beyond = new Uint8Array(own.buffer, own.byteOffset + 32, 4_096);
   expect(column.retain(beyond).byteOffset).not.toBe(beyond.byteOffset);
   lease.end();

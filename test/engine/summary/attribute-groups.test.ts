@@ -44,7 +44,7 @@ function countNaively(rows: readonly LogRow[], filters: readonly Filter[]) {
   return countFieldsNaively(rows, toSteps(filters));
 }
 
-/** Asks until templates settle the answer, or it is clear that they do not: they are learnt behind the first query. */
+/** Asks until templates settle the answer, or it is clear that they do not: they are learnt after the first query. */
 async function learn(filter: Filter, fromNs: bigint, tries: number): Promise<void> {
   for (let i = 0; i < tries; i++) {
     if ((await count([filter], fromNs, fromNs + dayNs)).scanned.rows === 0) return;

@@ -116,7 +116,7 @@ const spoils: [string, Spoil][] = [
   ["missing", (path) => rmSync(path)],
   ["empty", (path) => truncateSync(path, 0)],
   ["cut off", (path, random) => truncateSync(path, random.below(readFileSync(path).length))],
-  ["cut off behind its first frame", (path) => truncateSync(path, firstFrameBytes(readFileSync(path)))],
+  ["cut off after its first frame", (path) => truncateSync(path, firstFrameBytes(readFileSync(path)))],
   [
     "damaged",
     (path, random) => {

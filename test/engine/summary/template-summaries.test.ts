@@ -58,7 +58,7 @@ async function count(filter: Filter, fromNs: bigint, toNs: bigint): Promise<Coun
   return { rows: points.values[0]?.[0] ?? 0, scanned: scanned.rows };
 }
 
-/** Asks until templates settle the answer, or it is clear that they do not: they are learnt behind the first query. */
+/** Asks until templates settle the answer, or it is clear that they do not: they are learnt after the first query. */
 async function learn(filter: Filter, fromNs: bigint): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const { scanned } = await count(filter, fromNs, fromNs + dayNs);

@@ -40,7 +40,7 @@ function makeRows(messages: readonly string[], day: bigint): LogRow[] {
 }
 
 const keyed = Array.from(generateRows({ profile: "wide", seed, rows: rowCount }), ({ message }) => message);
-/** The same without colons behind keys. */
+/** The same without colons after keys. */
 const wide = keyed.map((message) => message.replace(/:(?=\s)/g, ""));
 
 /** Pieces of the messages, ids in them among others, as they are, in the other case, and changed. */

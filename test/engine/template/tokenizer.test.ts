@@ -12,7 +12,7 @@ const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31))
 function makeVector(messages: readonly Uint8Array[], before: number): TextVector {
   const offsets = new Uint32Array(messages.length + 1).fill(before);
   for (const [i, message] of messages.entries()) offsets[i + 1] = offsets[i]! + message.length;
-  // Bytes before and behind the messages must not matter.
+  // Bytes before and after the messages must not matter.
   return {
     offsets,
     bytes: new Uint8Array(Buffer.concat([Buffer.alloc(before, "7"), ...messages, Buffer.alloc(9, 0xff)])),

@@ -173,7 +173,7 @@ test(`the patterns of many days are those of the rows, also while rows come late
     // As frequent as each other, so that their ids decide which are listed.
     for (const day of [1, dayCount - 2]) await add(drawDay(day, next, 50 * 30, all.length).map(toEven));
     const endMs = firstDayMs + dayCount * dayMs;
-    // Templates are listed behind the first query; from then on no column is read.
+    // Templates are listed after the first query; from then on no column is read.
     let tries = 0;
     while ((await ask(firstDayMs - tries, endMs)) > 0) {
       expect(++tries).toBeLessThan(200);

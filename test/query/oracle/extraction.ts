@@ -37,7 +37,7 @@ export function extractJson(row: StagedRow): void {
   else takeMembers(message, message.search(/\{/), "", 1, taken);
 }
 
-/** Takes the members of the object that begins at `at`, in a text that is known to be JSON; gives the place behind it. */
+/** Takes the members of the object that begins at `at`, in a text that is known to be JSON; gives the place after it. */
 function takeMembers(text: string, at: number, prefix: string, depth: number, taken: Taken): number {
   let here = passSpace(text, at + 1);
   while (text[here] !== "}") {

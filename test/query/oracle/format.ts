@@ -4,7 +4,7 @@ import type { Random } from "../../../fixtures/random.ts";
 import type { StagedRow } from "./row.ts";
 import { quote } from "./text.ts";
 
-/** A function behind a `|` in a text of a format. */
+/** A function after a `|` in a text of a format. */
 export interface Change {
   text: string;
   apply(value: string): string;

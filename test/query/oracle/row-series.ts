@@ -30,7 +30,7 @@ export function printTiming({ windowMs, offsetMs }: Timing, random: Random): str
   return window + (offsetMs === 0 ? "" : ` offset ${printDuration(offsetMs, random)}`);
 }
 
-/** Puts the grouping before or behind the brackets. */
+/** Puts the grouping before or after the brackets. */
 export function printAggregate(
   op: string,
   inner: string,

@@ -69,7 +69,7 @@ export function listBuckets(startMs: number, endMs: number, bucketMs: number): O
   return buckets;
 }
 
-/** `[window]` and `offset` behind a selector. */
+/** `[window]` and `offset` after a selector. */
 export interface Timing {
   windowMs: number | undefined;
   offsetMs: number;

@@ -222,7 +222,7 @@ const { expression } = fc.letrec<{ expression: Expression; series: Expression }>
       fc.record({
         kind: fc.constant("rangeFunction" as const),
         op: fc.constant("predict_linear" as const),
-        // A comma behind a stage would be read as part of it.
+        // A comma after a stage would be read as part of it.
         of: selector.map((each) => ({ ...each, stages: [] })),
         parameter: tie("expression"),
       }),

@@ -31,7 +31,7 @@ function ask(query: string, startMs: number) {
 test("a window of few points is found among billions of buckets", async () => {
   const { series } = await ask("count(logs[5s])", 0);
   const points = series[0]!.points;
-  // From the bucket of the first row to the fourth behind the last one.
+  // From the bucket of the first row to the fourth after the last one.
   expect(points.length).toBe(rows + 4);
   expect([points[0], points[4], points.at(-1)]).toEqual([
     [endMs - 3_600_000, 1],

@@ -91,7 +91,7 @@ test("one alert keeps so many, and the page says from when on", async () => {
   expect(history.segmentCount).toBe(0);
 });
 
-test("what an earlier version stored is listed behind newer ones, and deleted when it is too old", async () => {
+test("what an earlier version stored is listed after newer ones, and deleted when it is too old", async () => {
   const random = new Random(2);
   const state = new Disk().open();
   const old = [2, 1, 0].map((i) => transition(random, beginMs + i));

@@ -96,7 +96,7 @@ describe(`laws (SVC_SEED=${seed})`, () => {
         };
         const short = await states(seriesOf("x", cells, startMs), startMs);
         const long = await states(whole, startMs - old.length * minute);
-        // An instance that first came behind the window has no state before.
+        // An instance that first came after the window has no state before.
         fc.pre(cells.slice(0, windowBuckets(alert)).some((value) => value !== null));
         expect(long).toEqual(short);
       }),

@@ -114,7 +114,7 @@ test("rows are awaited after a downtime, longer where another one interrupts the
   expect(until("raise", false, 0, [50_000, 55_000], [356_000, 360_000])).toEqual(["raise", 355]);
   const endless = Array.from({ length: 100 }, (_, i): [number, number] => [i * 100_000, i * 100_000 + 1_000]);
   expect(until("raise", false, 0, ...endless)).toEqual(["raise", 1 + 12 * 300]);
-  // Increases over the gap count in the bucket behind it.
+  // Increases over the gap count in the bucket after it.
   expect(until("raise", true, 60_000, [50_000, 55_000])).toEqual(["change", 355]);
   expect(until("raise", true, 0, [50_000, 70_000])).toEqual(["raise", 370]);
   // A window of five minutes looks at four buckets before.

@@ -68,7 +68,7 @@ describe("zstd streams of several frames", () => {
     );
   });
 
-  test("are refused where something else stands behind a frame", () => {
+  test("are refused where something else stands after a frame", () => {
     const stream = Buffer.concat([zstdCompressSync("a"), Buffer.from("and more")]);
     expect(() => unpack(stream, "zstd", 1e8)).toThrow(/not whole zstd: Unknown frame descriptor/);
   });

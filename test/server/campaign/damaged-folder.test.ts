@@ -224,7 +224,7 @@ async function examineAtRest(
 
 /**
  * LMDB maps the file that it commits to, whose pages are checked before. Where it is cut short during the commit, the
- * kernel ends the process: pages behind the end cannot be read, and the rest of the last page reads as zeros, which are
+ * kernel ends the process: pages after the end cannot be read, and the rest of the last page reads as zeros, which are
  * no addresses. Where a page is overwritten then, LMDB ends it.
  */
 function isDamagedInCommit({ svc }: ServerProcess, faults: readonly string[], problem: string): boolean {

@@ -64,7 +64,7 @@ describe("svc query", () => {
     );
   });
 
-  test("--limit beyond a page goes on behind it", async () => {
+  test("--limit beyond a page goes on after it", async () => {
     await ingest(server, lines(rows(2_500)));
     const { out } = await svc("query", ...from, "--limit", "2222");
     const printed = out.trim().split("\n");

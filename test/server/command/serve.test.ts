@@ -259,7 +259,7 @@ describe("settings", () => {
     [["--scan-threads", "0"], {}, null, '--scan-threads must be an integer from 1 to 256, got "0"'],
     [["--anonymous-read=perhaps"], {}, null, '--anonymous-read must be true or false, got "perhaps"'],
     [["-d", "x"], {}, null, "unknown flag -d; did you mean --data?"],
-    [["data"], {}, null, 'serve takes no "data": the folder goes behind --data'],
+    [["data"], {}, null, 'serve takes no "data": the folder goes after --data'],
     [[], { SVC_RETENTION: "soon" }, null, `SVC_RETENTION ${age}, got "soon"`],
     [
       [],

@@ -66,8 +66,8 @@ const ambiguous: Readonly<Record<string, (length: number) => string>> = {
   "a coding with a tab": (n) => `Transfer-Encoding:\tchunked\r\nContent-Length: ${n}\r\n`,
   "a folded coding": (n) => `Transfer-Encoding:\r\n chunked\r\nContent-Length: ${n}\r\n`,
   "a coding before a colon with a space": (n) => `Transfer-Encoding : chunked\r\nContent-Length: ${n}\r\n`,
-  "a coding behind a bare line feed": (n) => `X: a\nTransfer-Encoding: chunked\r\nContent-Length: ${n}\r\n`,
-  "a coding behind a bare carriage return": (n) =>
+  "a coding after a bare line feed": (n) => `X: a\nTransfer-Encoding: chunked\r\nContent-Length: ${n}\r\n`,
+  "a coding after a bare carriage return": (n) =>
     `X: a\rTransfer-Encoding: chunked\r\nContent-Length: ${n}\r\n`,
 };
 

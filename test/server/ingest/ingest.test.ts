@@ -157,7 +157,7 @@ describe("bodies", () => {
     ["lines without a last newline", lines(rows).trimEnd()],
     ["lines with CRLF", lines(rows).replaceAll("\n", "\r\n")],
     ["lines with blank ones between", `\n  \n${lines(rows).replaceAll("\n", "\n\n")}`],
-    ["lines behind a byte order mark", `\ufeff${lines(rows)}`],
+    ["lines after a byte order mark", `\ufeff${lines(rows)}`],
     ["an array", JSON.stringify(rows)],
     ["an array over many lines", JSON.stringify(rows, null, 2)],
     ["gzip", new Uint8Array(gzipSync(lines(rows))), "gzip"],

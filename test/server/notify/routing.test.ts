@@ -115,7 +115,7 @@ describe("mute times", () => {
   const cases: [string, MuteTime[], string, string | undefined][] = [
     ["before a night", [nights], "2026-01-14T21:59:59Z", undefined],
     ["in a night", [nights], "2026-01-14T22:00:00Z", "2026-01-15T06:30:00Z"],
-    ["behind midnight", [nights], "2026-01-15T03:12:45Z", "2026-01-15T06:30:00Z"],
+    ["after midnight", [nights], "2026-01-15T03:12:45Z", "2026-01-15T06:30:00Z"],
     ["at its end", [nights], "2026-01-15T06:30:00Z", undefined],
     ["a weekend is one time", [weekend], "2026-01-17T09:00:00Z", "2026-01-19T00:00:00Z"],
     ["a night that leads into a weekend", [nights, weekend], "2026-01-16T23:00:00Z", "2026-01-19T06:30:00Z"],

@@ -100,7 +100,7 @@ test("ids are there where they are asked for, and differ", async () => {
 });
 
 describe(`the surroundings of a row (SVC_SEED=${seed})`, () => {
-  test("are the rows before and behind it in the search, whatever was sealed meanwhile and after a restart", async () => {
+  test("are the rows before and after it in the search, whatever was sealed meanwhile and after a restart", async () => {
     const random = new Random(seed, 1);
     const all = await pages({});
     const compare = async () => {

@@ -34,7 +34,7 @@ describe("the range", () => {
   test.each([
     ["all", start, start + 499],
     ["one millisecond", start + 7, start + 7],
-    ["behind the last", start + 500, start + 10_000],
+    ["after the last", start + 500, start + 10_000],
     ["before the first", 0, start - 1],
     ["from the beginning of time to its end", 0, 8_640_000_000_000_000],
   ])("%s: both ends count", async (_name, startTime, endTime) => {

@@ -96,7 +96,7 @@ describe("a search for spans", () => {
     expect(json.count).toBe(expected.length);
   });
 
-  test("goes on behind a cursor, and keeps to the range", async () => {
+  test("goes on after a cursor, and keeps to the range", async () => {
     const found: SpanEntry[] = [];
     let cursor: string | undefined;
     do {

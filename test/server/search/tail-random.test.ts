@@ -29,7 +29,7 @@ afterAll(() => server.stop());
 interface Followed {
   query: string;
   startTime: number | undefined;
-  /** Arrival number behind which it begins. */
+  /** Arrival number after which it begins. */
   after: number;
   events: TailEvent[];
   connections: number;

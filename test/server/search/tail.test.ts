@@ -124,7 +124,7 @@ describe("what comes", () => {
     expect(JSON.stringify(reader.events[0]!.data)).toContain("service.name");
   });
 
-  test("Last-Event-ID: goes on behind that event, though the rows were sealed meanwhile", async () => {
+  test("Last-Event-ID: goes on after that event, though the rows were sealed meanwhile", async () => {
     const first = await tail();
     await send(row("a"), row("b"));
     await first.until(has("b"));

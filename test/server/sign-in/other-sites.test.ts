@@ -71,7 +71,7 @@ describe("on this machine", () => {
     ["another form", { "Content-Type": "application/x-www-form-urlencoded" }, notJson],
     ["no Content-Type", { "Content-Type": undefined }, notJson],
     ["a type that begins alike", { "Content-Type": "application/json-patch+json" }, notJson],
-    ["a type behind another", { "Content-Type": "text/plain, application/json" }, notJson],
+    ["a type after another", { "Content-Type": "text/plain, application/json" }, notJson],
   ])("writes are refused of %s", async (_what, headers, error) => {
     expect(await write(fill(headers))).toEqual({ status: 403, error });
   });

@@ -17,7 +17,7 @@ export function hasKeyOfPolicy(): bool {
   return hasPolicyKey;
 }
 
-/** Removes the attribute at an index; those behind it move up. */
+/** Removes the attribute at an index; those after it move up. */
 export function removeAttribute(index: u32): void {
   const last = load<u32>(stagedRowAt, attributesOffset) - 1;
   const at = (<usize>index) << 2;

@@ -337,7 +337,7 @@ export function invertOrder(order: usize, rows: u32): usize {
   return positions;
 }
 
-/** Writes the messages one behind the other, in the order order[position] = row or as they are, and their offsets. */
+/** Writes the messages one after the other, in the order order[position] = row or as they are, and their offsets. */
 export function gatherMessages(which: usize, order: usize, offsets: usize, bytes: usize): void {
   const count: usize = load<u32>(which, rowsOffset);
   const messages: usize = load<u32>(which, messagesOffset);

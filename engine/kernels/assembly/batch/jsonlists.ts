@@ -19,7 +19,7 @@ const depthMax: u32 = 8;
 /** Objects with more members are left to the caller. */
 const membersMax: u32 = 16;
 
-/** Returns the address behind the list at `at`; 0 where its text might be printed otherwise. */
+/** Returns the address after the list at `at`; 0 where its text might be printed otherwise. */
 export function readList(at: usize, depth: u32): usize {
   if (depth == depthMax) return 0;
   let element = at + 1;
@@ -74,7 +74,7 @@ function isRepeated(from: usize, key: usize, length: u32): bool {
   return false;
 }
 
-/** The address behind the closing quote of a string as JSON.stringify prints it, or 0. */
+/** The address after the closing quote of a string as JSON.stringify prints it, or 0. */
 function findPrintedEnd(from: usize): usize {
   let at = from;
   while (true) {

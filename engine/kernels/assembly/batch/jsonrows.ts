@@ -199,7 +199,7 @@ const topLevel: i32 = -2;
 const ofAttributes: i32 = -1;
 
 /**
- * Reads the members of the object at `at`. Returns the address behind it, or 0. `depth`: the objects around it, without
+ * Reads the members of the object at `at`. Returns the address after it, or 0. `depth`: the objects around it, without
  * the row.
  */
 function readMembers(at: usize, parent: i32, depth: u32): usize {
@@ -227,7 +227,7 @@ function isNamed(at: usize, length: u32, first: u64, second: u64, nameLength: u3
   return nameLength == 8 || (load<u64>(at, 8) & mask) == second;
 }
 
-/** Reads the member of the row whose key begins at `key`. Returns the address behind its value, or 0. */
+/** Reads the member of the row whose key begins at `key`. Returns the address after its value, or 0. */
 function readField(key: usize): usize {
   const keyTo = findPlainEnd(key);
   const at = findValue(keyTo);
@@ -263,7 +263,7 @@ function readField(key: usize): usize {
   return readBeside(key, length, at);
 }
 
-/** Reads an attribute that stands beside `attributes`. Returns the address behind its value, or 0. */
+/** Reads an attribute that stands beside `attributes`. Returns the address after its value, or 0. */
 function readBeside(key: usize, length: u32, at: usize): usize {
   const number = numberKey(key, length, setting(keysOfBatchMax));
   if (number < 0) return 0;
@@ -286,7 +286,7 @@ function isFirst(field: u32): bool {
 /** Whether what is read stands beside `attributes`. */
 let isBeside: bool = false;
 
-/** Reads an attribute whose key begins at `key`. Returns the address behind its value, or 0. */
+/** Reads an attribute whose key begins at `key`. Returns the address after its value, or 0. */
 function readAttribute(key: usize, parent: i32, depth: u32): usize {
   const guess = guessAfter(lastKey);
   const length = load<u32>(guess, guessLengthOffset);
@@ -317,7 +317,7 @@ function isDigit(byte: u32): bool {
   return byte - zero < 10;
 }
 
-/** Reads the value of a key: one attribute, or those of an object. Returns the address behind it, or 0. */
+/** Reads the value of a key: one attribute, or those of an object. Returns the address after it, or 0. */
 function takeValue(key: u32, at: usize, depth: u32): usize {
   // The caller gives an attribute another name that has the name of a span's own.
   if (form == spanForm && key < spanKeys) return 0;
@@ -371,7 +371,7 @@ function isOwnForm(): bool {
   return (kindsOfRow & otherSignalKey) == 0 && ((kindsOfRow & loggerKey) == 0 || isOwn);
 }
 
-/** The address of the value behind a key that ends at `keyTo`; 0 where there is none. */
+/** The address of the value after a key that ends at `keyTo`; 0 where there is none. */
 @inline
 function findValue(keyTo: usize): usize {
   if (keyTo == 0) return 0;

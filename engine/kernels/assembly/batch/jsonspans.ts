@@ -1,4 +1,4 @@
-/** The fields of a span in JSON: its ids, name, kind, status and times become attributes, behind its own. */
+/** The fields of a span in JSON: its ids, name, kind, status and times become attributes, after its own. */
 import { exactNanosMax, writeMillis } from "../decimals.ts";
 import { quote } from "./jsonchars.ts";
 import { endOfText, readString } from "./jsontext.ts";
@@ -94,7 +94,7 @@ export function spanFieldOf(at: usize, length: u32): u32 {
   }
 }
 
-/** Reads the value of a field. Returns the address behind it, or 0 where the caller has to read the span. */
+/** Reads the value of a field. Returns the address after it, or 0 where the caller has to read the span. */
 export function readSpanField(field: u32, at: usize): usize {
   const bit: u32 = 1 << field;
   if ((seen & bit) != 0) return 0;

@@ -15,7 +15,7 @@ let rowTo: usize = 0;
 /** Where the text of the string or literal that was read last ends; 0 for null. */
 let textTo: usize = 0;
 
-/** What lies at `to` or behind is not read as part of the row. */
+/** What lies at `to` or after is not read as part of the row. */
 @inline
 export function setRowEnd(to: usize): void {
   rowTo = to;
@@ -49,7 +49,7 @@ export function skipBlank(from: usize): usize {
   return at;
 }
 
-/** Reads a string, a literal or null. Returns the address behind it, or 0. */
+/** Reads a string, a literal or null. Returns the address after it, or 0. */
 export function readScalar(at: usize): usize {
   if (load<u8>(at) == quote) return readString(at);
   textTo = 0;
@@ -66,7 +66,7 @@ function readLiteral(at: usize, word: u32): usize {
   return readNumber(at);
 }
 
-/** Reads a number in the form in which JavaScript prints it. Returns the address behind it, or 0. */
+/** Reads a number in the form in which JavaScript prints it. Returns the address after it, or 0. */
 @inline
 export function readNumber(at: usize): usize {
   const isNegative = load<u8>(at) == minus;
@@ -80,7 +80,7 @@ export function readNumber(at: usize): usize {
   return isZero && isNegative ? 0 : end;
 }
 
-/** Reads the digits behind the point of a decimal with so many digits before it; `isZero`: they are a zero. */
+/** Reads the digits after the point of a decimal with so many digits before it; `isZero`: they are a zero. */
 @inline
 function readFraction(from: usize, before: u32, isZero: bool): usize {
   const end = digitsEnd(from);
@@ -105,7 +105,7 @@ export function numberAt(from: usize, to: usize): f64 {
   return <f64>number;
 }
 
-/** The address of the first byte from `at` that is a quote, a backslash or a control character; of none, behind the row. */
+/** The address of the first byte from `at` that is a quote, a backslash or a control character; of none, after the row. */
 @inline
 export function skipPlain(from: usize): usize {
   const quotes = i8x16.splat(<i8>quote);
@@ -130,7 +130,7 @@ export function findPlainEnd(from: usize): usize {
   return at < rowTo && load<u8>(at) == quote ? at : 0;
 }
 
-/** Reads the string whose quote is at `at`, and decodes it in place. Returns the address behind it, or 0. */
+/** Reads the string whose quote is at `at`, and decodes it in place. Returns the address after it, or 0. */
 export function readString(at: usize): usize {
   if (load<u8>(at) != quote) return 0;
   const end = skipPlain(at + 1);
@@ -141,13 +141,13 @@ export function readString(at: usize): usize {
   return byte == backslash ? decodeRest(end) : 0;
 }
 
-/** Decodes a string from its first escape on. Returns the address behind the string, or 0. */
+/** Decodes a string from its first escape on. Returns the address after the string, or 0. */
 function decodeRest(from: usize): usize {
   let at = from;
   let to = from;
   while (at < rowTo) {
     const plainTo = skipPlain(at);
-    // What lies behind the row stays as it is.
+    // What lies after the row stays as it is.
     if (plainTo >= rowTo) return 0;
     const length = plainTo - at;
     memory.copy(to, at, length);
@@ -181,7 +181,7 @@ function decodeRest(from: usize): usize {
   return 0;
 }
 
-/** The character for a letter behind a backslash; 0 where the letter is no escape, or is `u`. */
+/** The character for a letter after a backslash; 0 where the letter is no escape, or is `u`. */
 @inline
 function escapeOf(letter: u32): u8 {
   switch (letter) {
@@ -217,7 +217,7 @@ function hexUnit(at: usize): i32 {
   return unit;
 }
 
-/** Writes a code point as UTF-8; returns the address behind it. No escape is shorter than what it stands for. */
+/** Writes a code point as UTF-8; returns the address after it. No escape is shorter than what it stands for. */
 function writePoint(to: usize, point: i32): usize {
   if (point < 0x80) {
     store<u8>(to, point);

@@ -5,7 +5,7 @@ import { setTime, timeSeconds } from "./rowtime.ts";
 
 const nanosDigitsMax: u32 = 19;
 
-/** Reads milliseconds since the epoch; they are ignored where a finer time was read. Returns the address behind them, or 0. */
+/** Reads milliseconds since the epoch; they are ignored where a finer time was read. Returns the address after them, or 0. */
 export function readMillis(at: usize, isIgnored: bool): usize {
   const end = millisEnd(at);
   if (end == 0 || isIgnored) return end;
@@ -15,14 +15,14 @@ export function readMillis(at: usize, isIgnored: bool): usize {
   return inMillis < 1e9 || (inMillis >= 1e11 && inMillis < 1e14) ? end : 0;
 }
 
-/** Reads milliseconds since the epoch, of whatever magnitude. Returns the address behind them, or 0. */
+/** Reads milliseconds since the epoch, of whatever magnitude. Returns the address after them, or 0. */
 export function readAnyMillis(at: usize): usize {
   const end = millisEnd(at);
   if (end != 0) setMillis(at, end);
   return end;
 }
 
-/** The address behind a whole number of milliseconds that is exact; 0 where there is none. */
+/** The address after a whole number of milliseconds that is exact; 0 where there is none. */
 @inline
 function millisEnd(at: usize): usize {
   const end = digitsEnd(at);
@@ -38,7 +38,7 @@ export function setMillis(from: usize, to: usize): void {
   setTime(seconds, (ms - seconds * 1000) * 1e6);
 }
 
-/** Reads nanoseconds since the epoch, with or without quotes. Returns the address behind them, or 0. */
+/** Reads nanoseconds since the epoch, with or without quotes. Returns the address after them, or 0. */
 export function readNanos(at: usize): usize {
   const isQuoted = load<u8>(at) == quote;
   const from = isQuoted ? at + 1 : at;

@@ -65,7 +65,7 @@ export function readLog(from: usize, end: usize): bool {
   return endLog();
 }
 
-/** Reads the value of a field. Returns the address behind it, or 0. */
+/** Reads the value of a field. Returns the address after it, or 0. */
 @inline
 function readField(tag: u32, at: usize, end: usize): usize {
   switch (tag) {

@@ -93,7 +93,7 @@ export function recordsRead(): u32 {
   return read;
 }
 
-/** Where the fields begin that were not read: with the record that the caller has to read, or behind the staged one. */
+/** Where the fields begin that were not read: with the record that the caller has to read, or after the staged one. */
 export function nextRecord(): u32 {
   return <u32>(next - base);
 }

@@ -100,7 +100,7 @@ function isOfBytes(tag: u32): bool {
   return (tag & 7) == 2;
 }
 
-/** Reads the value of a field. Returns the address behind it, or 0. */
+/** Reads the value of a field. Returns the address after it, or 0. */
 @inline
 function readField(tag: u32, at: usize, end: usize): usize {
   const next = skipField(tag, at, end);

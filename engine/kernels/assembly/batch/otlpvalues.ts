@@ -1,6 +1,6 @@
 /**
  * The attributes and texts of a record of OTLP. Texts that are stored in another form than they were sent are written
- * behind the body, where the caller gives room for those of one record.
+ * after the body, where the caller gives room for those of one record.
  */
 import { keysOfBatchMax, setting } from "./admission.ts";
 import { addAttribute } from "./attributes.ts";
@@ -163,7 +163,7 @@ export function setNanos(nanoseconds: u64): void {
   setTime(<f64>(nanoseconds / nanosOfSecond), <f64>(nanoseconds % nanosOfSecond));
 }
 
-/** Writes a word of up to eight letters, the first one lowest, and zeros behind it. Returns the address behind the word. */
+/** Writes a word of up to eight letters, the first one lowest, and zeros after it. Returns the address after the word. */
 @inline
 export function writeWord(at: usize, letters: u64): usize {
   store<u64>(at, letters);
@@ -191,7 +191,7 @@ function isNested(tag: u32): bool {
   return tag == doubleTag || tag == arrayTag || tag == mapTag || tag == bytesTag;
 }
 
-/** Reads a string, integer or boolean. Returns the address behind it, or 0. */
+/** Reads a string, integer or boolean. Returns the address after it, or 0. */
 @inline
 function readScalar(tag: u32, at: usize, end: usize): usize {
   if (tag == stringTag) {

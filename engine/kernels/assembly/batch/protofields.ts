@@ -10,7 +10,7 @@ const eightBytes: u32 = 1;
 const bytes: u32 = 2;
 const fourBytes: u32 = 5;
 
-/** Reads a number of up to 64 bits from a message that ends at `end`. Returns the address behind it; 0 where it has no end. */
+/** Reads a number of up to 64 bits from a message that ends at `end`. Returns the address after it; 0 where it has no end. */
 @inline
 export function readVarint(at: usize, end: usize): usize {
   if (at < end) {
@@ -37,7 +37,7 @@ function readLongVarint(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Reads a length. Returns the address of the bytes behind it, which end at `bytesTo`; 0 where they would end behind `end`. */
+/** Reads a length. Returns the address of the bytes after it, which end at `bytesTo`; 0 where they would end after `end`. */
 @inline
 export function readLength(at: usize, end: usize): usize {
   const from = readVarint(at, end);
@@ -46,7 +46,7 @@ export function readLength(at: usize, end: usize): usize {
   return from;
 }
 
-/** Returns the address behind the value of a field with this tag; 0 where it has no end, or no known type. */
+/** Returns the address after the value of a field with this tag; 0 where it has no end, or no known type. */
 export function skipField(tag: u32, at: usize, end: usize): usize {
   switch (tag & 7) {
     case 0:

@@ -124,7 +124,7 @@ function takeRow(): i32 {
   return atEnd;
 }
 
-/** Reads the members of the row at `at`. Returns the address behind it; 0 where the caller has to read the row. */
+/** Reads the members of the row at `at`. Returns the address after it; 0 where the caller has to read the row. */
 function readMembers(at: usize): usize {
   if (at >= rowTo || load<u8>(at) != openingBrace) return 0;
   let member = skipBlank(at + 1);
@@ -148,7 +148,7 @@ function readMembers(at: usize): usize {
   return 0;
 }
 
-/** Reads the member whose quoted key of that length begins at `from` and whose value is at `at`. Returns the address behind it, or 0. */
+/** Reads the member whose quoted key of that length begins at `from` and whose value is at `at`. Returns the address after it, or 0. */
 function readMember(from: usize, length: u32, at: usize): usize {
   const name = load<u64>(from, 1);
   // The names, eight letters a word.
@@ -195,7 +195,7 @@ function powerOfTen(exponent: u32): f64 {
   return power;
 }
 
-/** The address behind the value at `at`, which is not checked: a row like it was parsed before. 0 where it has no end. */
+/** The address after the value at `at`, which is not checked: a row like it was parsed before. 0 where it has no end. */
 function skipValue(at: usize): usize {
   if (load<u8>(at) == quote) return skipString(at + 1);
   let depth: u32 = 0;
@@ -214,7 +214,7 @@ function skipValue(at: usize): usize {
   return 0;
 }
 
-/** The address behind the closing quote of the string whose text begins at `from`; 0 without one. */
+/** The address after the closing quote of the string whose text begins at `from`; 0 without one. */
 function skipString(from: usize): usize {
   const end = findPlainEnd(from);
   if (end != 0) return end + 1;

@@ -65,7 +65,7 @@ export function hasKey(): bool {
   return keyTo > kindBytes;
 }
 
-/** Adds bytes to the key, and a byte behind them. */
+/** Adds bytes to the key, and a byte after them. */
 @inline
 export function addToKey(at: usize, length: u32, separator: u32): void {
   const to = keyTo + length + 1;

@@ -10,5 +10,5 @@ export const atStagedRow: i32 = 2;
 export const atRowsMax: i32 = 3;
 /** Among lines of actions and documents: an action that is not the known one. */
 export const atAction: i32 = 4;
-/** The known action, but no document behind it. */
+/** The known action, but no document after it. */
 export const atLoneAction: i32 = 5;

@@ -246,7 +246,7 @@ function growColumn(column: usize, count: u32): void {
   store<u32>(column, larger, countMaxOffset);
 }
 
-/** Writes the texts one behind the other, and where each begins and the last ends. */
+/** Writes the texts one after the other, and where each begins and the last ends. */
 export function gatherTexts(table: usize, offsets: usize, bytes: usize): void {
   const size = load<u32>(table, sizeOffset);
   let end: u32 = 0;
@@ -260,7 +260,7 @@ export function gatherTexts(table: usize, offsets: usize, bytes: usize): void {
   store<u32>(offsets + ((<usize>size) << 2), end);
 }
 
-/** Writes where each of the `count` texts with these codes begins, one behind the other, and the last ends. Returns that. */
+/** Writes where each of the `count` texts with these codes begins, one after the other, and the last ends. Returns that. */
 export function placeTexts(table: usize, codes: usize, count: u32, offsets: usize): u32 {
   let end: u32 = 0;
   for (let i: usize = 0; i < count; i++) {
@@ -271,7 +271,7 @@ export function placeTexts(table: usize, codes: usize, count: u32, offsets: usiz
   return end;
 }
 
-/** Writes the `count` texts with these codes one behind the other. */
+/** Writes the `count` texts with these codes one after the other. */
 export function gatherSomeTexts(table: usize, codes: usize, count: u32, bytes: usize): void {
   let to = bytes;
   for (let i: usize = 0; i < count; i++) {
@@ -307,7 +307,7 @@ function hashOf(table: usize, at: usize, length: u32): u32 {
   return load<u32>(table, keyedOffset) == 0 ? fastHash(at, length) : sipHash(at, length);
 }
 
-/** A hash made with the secret. Reads up to 7 bytes behind the text. */
+/** A hash made with the secret. Reads up to 7 bytes after the text. */
 @inline
 export function fastHash(at: usize, length: u32): u32 {
   let hash: u64 = secret ^ ((<u64>length) * 0x9e37_79b9_7f4a_7c15);

@@ -47,7 +47,7 @@ let idKey: u32 = 0;
 let indexFrom: usize = 0;
 let idFrom: usize = 0;
 let idTo: usize = 0;
-/** Where the room behind the id ends, in which the names of services are written. */
+/** Where the room after the id ends, in which the names of services are written. */
 let roomEnd: usize = 0;
 
 /** Of milliseconds from here on the caller rounds the microseconds. */
@@ -218,7 +218,7 @@ function isUnknown(at: usize): bool {
   return load<u64>(at) == 0x5f6e_776f_6e6b_6e75;
 }
 
-/** Writes `/k8s/<namespace>/<workload>` into the room behind the document's id. False where it has no room. */
+/** Writes `/k8s/<namespace>/<workload>` into the room after the document's id. False where it has no room. */
 function writeName(namespace: usize, workload: usize): bool {
   const namespaceBytes = load<u32>(namespace, valueToOffset) - load<u32>(namespace);
   const workloadBytes = load<u32>(workload, valueToOffset) - load<u32>(workload);

@@ -5,7 +5,7 @@ const colon: u32 = 0x3a;
 const keyedLinesMin: u32 = 3;
 const keyBlanksMax: u32 = 7;
 
-/** Address behind the value of the line that `nextLineValue` found last. */
+/** Address after the value of the line that `nextLineValue` found last. */
 let valueTo: usize = 0;
 
 /** Whether a text has at least `keyedLinesMin` lines `Key: value`. */

@@ -51,7 +51,7 @@ export function addTokenText(tokens: usize, from: usize, to: usize): void {
   endText(tokens);
 }
 
-/** Adds the next `texts` texts, which lie one behind the other. Each of several blocks gets the tokens of all of them. */
+/** Adds the next `texts` texts, which lie one after the other. Each of several blocks gets the tokens of all of them. */
 export function addTokenTexts(tokens: usize, texts: u32, from: usize, to: usize): void {
   addTokens(tokens, from, to);
   for (let i: u32 = 0; i < texts; i++) if (endText(tokens)) addTokens(tokens, from, to);

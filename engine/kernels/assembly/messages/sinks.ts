@@ -6,7 +6,7 @@ import { growBlock, reserveBlock } from "../batch/blocks.ts";
 const lengthOffset: usize = 4;
 const roomOffset: usize = 8;
 const firstRoom: u32 = 1024;
-/** Appending may write so many bytes behind the last one. */
+/** Appending may write so many bytes after the last one. */
 const overwriteBytes: u32 = 16;
 
 export function newSink(): usize {

@@ -24,7 +24,7 @@ const encodedValuesMin: u32 = 32;
 const longLength: u32 = 255;
 const tableLength: u32 = 1024;
 
-/** The values of the slot: the bytes of all of them, one behind the other, and where each begins and the last ends. */
+/** The values of the slot: the bytes of all of them, one after the other, and where each begins and the last ends. */
 let bytes: usize = 0;
 let offsets: usize = 0;
 let count: u32 = 0;

@@ -23,7 +23,7 @@ let slotsBefore: usize = 0;
 /** 16 bytes of ones, then 16 of zeros. */
 let masks: usize = 0;
 
-/** The number of a template's first slot, and of the first behind its last. */
+/** The number of a template's first slot, and of the first after its last. */
 export function firstSlot(template: u32): u32 {
   return load<u32>(slotsBefore + ((<usize>template) << 2));
 }

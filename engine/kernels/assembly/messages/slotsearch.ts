@@ -31,11 +31,11 @@ import {
 /** Texts that are searched at once, and how many bytes they may have that are made of numbers. */
 const textsAtOnce: u32 = 1024;
 const bytesAtOnce: u32 = 65536;
-/** Where the ends of these texts lie, and behind them their bytes. */
+/** Where the ends of these texts lie, and after them their bytes. */
 const offsetsAt: usize = table0;
 const textsAt: usize = offsetsAt + 8192;
 /**
- * Where the places lie that the needle can have among the digits of a number: 10 to the number of digits behind it, and 10 to
+ * Where the places lie that the needle can have among the digits of a number: 10 to the number of digits after it, and 10 to
  * the number of its own digits, as float64.
  */
 const placesAt: usize = textsAt;
@@ -156,7 +156,7 @@ function powerOfTen(exponent: u32): f64 {
   return power;
 }
 
-/** Notes that some digits of a number are to be the needle's: `digits` of them, with `behind` others behind them. */
+/** Notes that some digits of a number are to be the needle's: `digits` of them, with `behind` others after them. */
 @inline
 function notePlace(place: usize, behind: u32, digits: u32): void {
   store<f64>(placesAt + place * placeBytes, powerOfTen(behind));
@@ -165,7 +165,7 @@ function notePlace(place: usize, behind: u32, digits: u32): void {
 
 /**
  * Sets the bits of numbers that have the needle's digits, `wanted`, in one of the places; `bit` is that of the first number.
- * A number must have `digitsMin` digits before what is behind the place; 0 where numbers have leading zeros.
+ * A number must have `digitsMin` digits before what is after the place; 0 where numbers have leading zeros.
  */
 function markNumbers(count: u32, places: usize, wanted: f64, found: usize, bit: u32, digitsMin: u32): void {
   const numbersEnd = numbersAt + (<usize>count << 3);

@@ -19,7 +19,7 @@ export const numbersAtOnce: u32 = 4096;
 /** Returned for streams that end too early. */
 export const cutShort: u32 = 0xffffffff;
 
-/** The streams that are read, how far, and the vectors that are written. `…End` is the address behind the last byte. */
+/** The streams that are read, how far, and the vectors that are written. `…End` is the address after the last byte. */
 @unmanaged
 export class SlotDecoding {
   data: u32;

@@ -45,7 +45,7 @@ export function orderRows(
   if (width == 1) placeRowsOf<u8>(codes, rows, starts, ordered);
   else if (width == 2) placeRowsOf<u16>(codes, rows, starts, ordered);
   else placeRowsOf<u32>(codes, rows, starts, ordered);
-  // Each entry is now the place behind the template's rows.
+  // Each entry is now the place after the template's rows.
   let from: u32 = 0;
   for (let entry: usize = 0; entry < templates; entry++) {
     const start = starts + (entry << 2);
@@ -59,7 +59,7 @@ export function orderRows(
   }
 }
 
-/** Puts each row behind those of its template that came before, and moves the template's start there. */
+/** Puts each row after those of its template that came before, and moves the template's start there. */
 @inline
 function placeRowsOf<T>(codes: usize, rows: u32, starts: usize, ordered: usize): void {
   for (let row: usize = 0; row < rows; row++) {

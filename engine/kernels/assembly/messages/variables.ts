@@ -78,7 +78,7 @@ let attributeCount: u32 = 0;
 
 /**
  * Encodes the variables of `rows` messages. The texts of the templates, with the byte 0xff in the place of each variable,
- * lie one behind the other at `texts`; `offsets` has where each begins. `codes` has the template of each row,
+ * lie one after the other at `texts`; `offsets` has where each begins. `codes` has the template of each row,
  * `firstVariables` its first variable, and `starts` and `ends` the positions of all variables in the bytes at `bytes`. The
  * functions below return the results.
  */

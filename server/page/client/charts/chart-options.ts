@@ -62,7 +62,7 @@ export function chartOptions(request: ChartRequest): uPlot.Options {
       points: { show: kind !== "bar" },
     },
     scales: {
-      // A bucket stands for the time behind its start.
+      // A bucket stands for the time after its start.
       x: { time: true, range: [startMs, Math.max(endMs, startMs + bucketMs)] },
       y: { range: (_, low, high) => rangeOfValues(request, low, high) },
     },

@@ -20,7 +20,7 @@ interface LogListProps {
   isStale: boolean;
   /** Open rows. They stay open wherever they move to. */
   open: Signal<readonly FoundLog[]>;
-  /** Stands behind the last row. */
+  /** Stands after the last row. */
   end: ComponentChildren;
   onNearEnd(): void;
   /** Called with the pixels that are scrolled out of sight above. */

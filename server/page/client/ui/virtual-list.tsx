@@ -14,7 +14,7 @@ interface VirtualListProps {
   row(index: number): ComponentChildren;
   /** Draws what stands below the row's line where it is open. */
   detail(index: number): ComponentChildren;
-  /** Draws what stands behind the last row. */
+  /** Draws what stands after the last row. */
   end: ComponentChildren;
   /** Called when the last rows come into sight. */
   onNearEnd(): void;

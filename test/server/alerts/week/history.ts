@@ -122,7 +122,7 @@ export class ModelWeek {
             deed.storedOnly?.has(alert.alert.metadata.id) !== false,
           );
         }
-        // What is due in the same moment is evaluated behind the look.
+        // What is due in the same moment is evaluated after the look.
         this.#nowMs = atMs - 1;
     }
   }

@@ -48,7 +48,7 @@ export class Rounds {
     this.#repeats = new Repeats({
       ...{ now, log, outbox, silencedBy, routeOf, records: evaluator.records },
       state: this.#noting((isStored, alertIds) => {
-        // Those behind it are not tried any more.
+        // Those after it are not tried any more.
         this.#look.storedOnly ??= new Set([...this.#stored, ...(isStored ? alertIds : [])]);
       }),
       inAlertTurn: async (alertId, act) => {
@@ -73,7 +73,7 @@ export class Rounds {
     this.#look.storedOnly ??= new Set(this.#stored);
   }
 
-  /** Both look in the same moment, one behind the other. */
+  /** Both look in the same moment, one after the other. */
   #begin(): void {
     const elapsedMs = this.#options.elapsed();
     expect(elapsedMs - this.lookedMs).toBeLessThanOrEqual(lookEveryMs);

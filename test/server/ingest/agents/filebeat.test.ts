@@ -310,7 +310,7 @@ describe("a bulk", () => {
     const documents = [
       fileLine("before the wrong one", 1),
       { ...fileLine("the wrong one", 2), "@timestamp": "yesterday" },
-      fileLine("behind the wrong one", 3),
+      fileLine("after the wrong one", 3),
     ];
     for (let i = 0; i < 2; i++) {
       const answer = await say(server, bulk(documents));
@@ -323,7 +323,7 @@ describe("a bulk", () => {
     const rows = await findRows(server, 'logs{} |= "the wrong one"');
     expect(rows.map(({ message }) => message).sort()).toEqual([
       "before the wrong one",
-      "behind the wrong one",
+      "after the wrong one",
     ]);
   });
 

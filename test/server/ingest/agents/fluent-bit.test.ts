@@ -243,7 +243,7 @@ describe("a bulk", () => {
     const chunk = bulk([
       line("before the wrong one"),
       { ...line("the wrong one"), "@timestamp": "yesterday" },
-      line("behind the wrong one"),
+      line("after the wrong one"),
     ]);
     for (let i = 0; i < 2; i++) {
       const answer = await say(server, chunk);
@@ -257,7 +257,7 @@ describe("a bulk", () => {
     const rows = await findRows(server, 'logs{} |= "the wrong one"');
     expect(rows.map(({ message }) => message).sort()).toEqual([
       "before the wrong one",
-      "behind the wrong one",
+      "after the wrong one",
     ]);
   });
 

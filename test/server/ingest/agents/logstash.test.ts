@@ -282,7 +282,7 @@ describe("a bulk", () => {
     const events = [
       fileEvent("before the wrong one"),
       { ...fileEvent("the wrong one"), "@timestamp": "yesterday" },
-      fileEvent("behind the wrong one"),
+      fileEvent("after the wrong one"),
     ];
     for (let i = 0; i < 2; i++) {
       const answer = await say(server, bulk(events));

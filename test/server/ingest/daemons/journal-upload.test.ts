@@ -74,7 +74,7 @@ describe.skipIf(upload === undefined || remote === undefined)("systemd-journal-u
         _MACHINE_ID: "fedcba9876543210fedcba9876543210",
       },
     });
-    // It goes on behind what it has sent; without its state it sends all again, which is recognised.
+    // It goes on after what it has sent; without its state it sends all again, which is recognised.
     await daemons.run(upload!, [...words, "--follow=no"]);
     await daemons.run(upload!, [...words.slice(0, 2), "--follow=no"]);
     expect(await findRows(server, 'logs{} |= "größer"')).toHaveLength(count);

@@ -98,7 +98,7 @@ describe("a line", () => {
     [{ ...histogram, counts: undefined }, "counts is required: an array of numbers"],
     [{ ...histogram, counts: [1, 2] }, "counts must have one element more than bounds, got 2 and 2"],
     [{ ...histogram, counts: [1, -2, 3] }, "counts[1] must be a number, 0 or more, got -2"],
-    [{ ...histogram, bounds: [2, 2] }, "bounds must ascend, got 2 behind 2"],
+    [{ ...histogram, bounds: [2, 2] }, "bounds must ascend, got 2 after 2"],
     [{ ...histogram, bounds: ["a", 2] }, 'bounds[0] must be a number, got "a"'],
     [{ ...histogram, count: 7 }, "count must be the sum of the buckets' own counts, which is 6, got 7"],
     [{ ...exponential, scale: 0.5 }, "scale must be an integer from -10 to 20, got 0.5"],

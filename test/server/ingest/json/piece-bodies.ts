@@ -24,7 +24,7 @@ export function toPieces(groups: readonly (readonly Buffer[])[]): BodyPiece[] {
   });
 }
 
-/** What a batch holds, and the keys of its pieces behind it. */
+/** What a batch holds, and the keys of its pieces after it. */
 export function splitBatch(frame: Uint8Array): { rest: Buffer; keys: PieceKey[] } {
   const payload = Buffer.from(frame.subarray(frameHeaderBytes));
   const end = payload.length - payload.readUInt32LE(4) * keyBytes;

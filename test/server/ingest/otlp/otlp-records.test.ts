@@ -151,7 +151,7 @@ describe("bodies at a limit", () => {
   });
 
   test.each([0, 300, 780, 800])(
-    "texts for which there is no more room, behind %d of a resource",
+    "texts for which there is no more room, after %d of a resource",
     (sharedCount) => {
       // The longest number, in eleven bytes.
       const number = Buffer.concat([Buffer.from([0x18]), varint(2n ** 63n)]);
@@ -168,7 +168,7 @@ describe("bodies at a limit", () => {
     },
   );
 
-  test.each([3, 8, 9, 40])("%d unusual records one behind the other, and usual ones around them", (count) => {
+  test.each([3, 8, 9, 40])("%d unusual records one after the other, and usual ones around them", (count) => {
     const usual = bytesField(2, bytesField(6, stringAttribute("a", "x")));
     // The key is there twice.
     const attribute = bytesField(6, stringAttribute("b", "y"));

@@ -144,7 +144,7 @@ describe("pieces", () => {
     expect((await counts()).rows).toBe(7);
   });
 
-  test("report the lines behind pieces of every form, whichever were stored before", async () => {
+  test("report the lines after pieces of every form, whichever were stored before", async () => {
     const row = JSON.stringify(rowOf(1));
     const texts = [
       `\n${row}\n \n${row}\n`,
@@ -156,7 +156,7 @@ describe("pieces", () => {
       row,
     ].map((text) => Buffer.from(text, "latin1"));
     for (const stored of [[], [0], [1, 3], [2], [4], [0, 1, 2, 3, 4]]) {
-      // A line that is refused stands behind each piece, in a piece of its own.
+      // A line that is refused stands after each piece, in a piece of its own.
       const pieces = texts.slice(0, -1).flatMap((bytes, i) => [
         { key: `form-${i}-${stored.join("-")}`, bytes },
         { key: `bad-${i}-${stored.join("-")}`, bytes: Buffer.from("no JSON\n") },

@@ -21,7 +21,7 @@ interface Answer {
 const ms = Date.now() - 60_000;
 const splunk = () => ({ Authorization: `Splunk ${server.adminToken}` });
 
-test("events stand one behind the other, with their fields, times and origins", async () => {
+test("events stand one after the other, with their fields, times and origins", async () => {
   const events = [
     {
       time: `${ms / 1000}`,
