@@ -376,7 +376,7 @@ export class Store {
   #quarantine(chunk: DamagedChunk): void {
     const entry = this.#catalog.quarantine(chunk.signal, chunk.day, chunk.chunk);
     if (entry !== undefined)
-      this.#damage.report(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
+      this.#damage.report(chunk.where, `${chunk.problem}; its ${entry.rows} rows are quarantined`);
   }
 
   /** Resolves when the queries that run now have ended, and what they had the query thread learn. */

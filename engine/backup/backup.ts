@@ -169,5 +169,7 @@ async function findQuarantinedChunks(dir: string, { chunks, chunkNext }: Manifes
   const served = new Set(chunks.map(({ id }) => id));
   const { manifest } = await readManifest(dir);
   const lost = (manifest?.chunks ?? []).filter(({ id }) => id < chunkNext && !served.has(id));
-  return lost.map(({ id, rows }) => `chunk ${id} (${rows} rows) was damaged and set aside before the backup`);
+  return lost.map(
+    ({ id, rows }) => `chunk ${id} (${rows} rows) was damaged and quarantined before the backup`,
+  );
 }

@@ -8,7 +8,7 @@ import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { openTextBlocks } from "../column/text-blocks.ts";
 import type { ValuePages } from "../files/value-pages.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
-import type { Field } from "../plan/filter.ts";
+import { type Field, fieldKey } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { PagedTokenFilter } from "../template/paged-token-filter.ts";
 import { PlainTextFilter } from "../template/plain-text-filter.ts";
@@ -151,8 +151,7 @@ export class ChunkView {
   dictionary(field: Exclude<Field, { kind: "time" }>): Column {
     const column = this.column(field);
     if (canGroupByCodes(column)) return column;
-    const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#reader.getOrMake(this.#chunk.derived, name, (held) => toDictionary(column, held));
+    return this.#reader.getOrMake(this.#chunk.derived, fieldKey(field), (held) => toDictionary(column, held));
   }
 
   /** Texts computed from columns by `make`, cached under a name that no field has. */

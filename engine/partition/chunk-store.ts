@@ -86,27 +86,36 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   return { entry: makeChunkEntry({ id, bytes, checksum: readFrameChecksum(frame) }, header), values };
 }
 
-/**
- * Opens a sealed chunk: reads its header now and columns on demand. Throws Failure "damage" where the header, or later
- * a column, is missing or its checksum is another than recorded.
- */
-export function openChunk(
-  environment: Pick<LmdbEnvironment, "view" | "viewParts">,
-  entry: { id: number; checksum: number },
-  dir: string,
-): ChunkSource {
-  const where = `${dir} chunk ${entry.id}`;
-  const read = (
-    key: Buffer,
-    kind: FrameKind,
-    checksum: number | undefined,
-    what: string,
+type ReadableEnvironment = Pick<LmdbEnvironment, "view" | "viewParts">;
+
+/** A value of a stored chunk: its key, the kind of its frame, its checksum, and what it is called in errors. */
+interface StoredValue {
+  key: Buffer;
+  kind: FrameKind;
+  checksum: number | undefined;
+  what: string;
+}
+
+/** Reads values of one chunk. Throws Failure "damage" where one is missing or its checksum is another than recorded. */
+class StoredChunk {
+  readonly #environment: ReadableEnvironment;
+  readonly where: string;
+
+  constructor(environment: ReadableEnvironment, where: string) {
+    this.#environment = environment;
+    this.where = where;
+  }
+
+  /** The payload, in memory of its own where `isKept`, else valid until the environment is read again. */
+  read(
+    { key, kind, checksum, what }: StoredValue,
     { isKept = false, allocate }: { isKept?: boolean; allocate?: PayloadAllocator | undefined } = {},
-  ): Uint8Array => {
+  ): Uint8Array {
+    const { where } = this;
     const isRecorded = (value: Uint8Array) =>
       value.byteLength >= frameHeaderBytes && readFrameChecksum(value) === checksum;
     let isIntact = false;
-    const stored = environment.view(key, (value) => {
+    const stored = this.#environment.view(key, (value) => {
       isIntact = isRecorded(value) && isIntactFrame(value);
       return isIntact;
     });
@@ -115,53 +124,66 @@ export function openChunk(
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
     const payload = readFrame(stored, key, kind, `${where}: ${what}`, { allocate, isIntact });
     return isKept && payload.buffer === stored.buffer ? new Uint8Array(payload) : payload;
-  };
-  const json = read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header", {
-    isKept: true,
-  });
-  const opened = openHeader(json);
-  const { header } = opened;
-  const nameColumn = (i: number): string => {
-    const { key, role } = header.columns.get(i)!;
-    return `column ${key === "" ? role : JSON.stringify(key)}`;
-  };
+  }
+
   /** Reads parts of a frame's payload as it is stored. */
-  const readParts =
-    (key: Buffer, what: string): ReadStoredParts =>
-    (ranges, isIntact) => {
+  partsReader(key: Buffer, what: string): ReadStoredParts {
+    return (ranges, isIntact) => {
       const from = frameBytes(key.byteLength, 0);
       const parts = ranges.map((range) => ({ offset: from + range.from, length: range.to - range.from }));
-      const read = environment.viewParts(key, parts, isIntact);
-      if (read === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
+      const read = this.#environment.viewParts(key, parts, isIntact);
+      if (read === undefined) throw new Failure("damage", `${this.where}: ${what} is missing`);
       return read;
     };
+  }
+}
+
+const filterName = "a membership filter";
+
+function nameColumn({ key, role }: ColumnOutline): string {
+  return `column ${key === "" ? role : JSON.stringify(key)}`;
+}
+
+/**
+ * Opens a sealed chunk: reads its header now and columns on demand. Throws Failure "damage" where the header, or later
+ * a column, is missing or its checksum is another than recorded.
+ */
+export function openChunk(
+  environment: ReadableEnvironment,
+  { id, checksum }: { id: number; checksum: number },
+  dir: string,
+): ChunkSource {
+  const chunk = new StoredChunk(environment, `${dir} chunk ${id}`);
+  const stored = { key: headerKey(id), kind: FrameKind.chunkHeader, checksum, what: "the header" };
+  const opened = openHeader(chunk.read(stored, { isKept: true }));
+  const { columns, arrivalBase = 0 } = opened.header;
   return {
     ...opened,
-    arrivalBase: header.arrivalBase ?? 0,
+    arrivalBase,
     payload: (i, allocate) => {
-      const key = chunkKey(entry.id, i, ColumnPart.payload);
-      const options = { isKept: true, allocate };
-      return read(key, FrameKind.column, header.columns.get(i)!.checksum, nameColumn(i), options);
+      const column = columns.get(i)!;
+      const key = chunkKey(id, i, ColumnPart.payload);
+      const value = { key, kind: FrameKind.column, checksum: column.checksum, what: nameColumn(column) };
+      return chunk.read(value, { isKept: true, allocate });
     },
     filter: (i) => {
-      const column = header.columns.get(i)!;
-      if (column.filterBytes === 0) return undefined;
-      const key = chunkKey(entry.id, i, ColumnPart.filter);
-      return read(key, FrameKind.column, column.filterChecksum, "a membership filter");
+      const { filterBytes, filterChecksum } = columns.get(i)!;
+      if (filterBytes === 0) return undefined;
+      const key = chunkKey(id, i, ColumnPart.filter);
+      return chunk.read({ key, kind: FrameKind.column, checksum: filterChecksum, what: filterName });
     },
     payloadBlocks: (i) => {
-      const { blocks, payloadBytes } = header.columns.get(i)!;
-      if (blocks === undefined) return undefined;
-      const what = nameColumn(i);
-      const readStored = readParts(chunkKey(entry.id, i, ColumnPart.payload), what);
-      return openBlocks(payloadBytes, blocks, readStored, `${where}: ${what}`);
+      const column = columns.get(i)!;
+      if (column.blocks === undefined) return undefined;
+      const what = nameColumn(column);
+      const readStored = chunk.partsReader(chunkKey(id, i, ColumnPart.payload), what);
+      return openBlocks(column.payloadBytes, column.blocks, readStored, `${chunk.where}: ${what}`);
     },
     filterPages: (i) => {
-      const { filterPages, filterBytes } = header.columns.get(i)!;
+      const { filterPages, filterBytes } = columns.get(i)!;
       if (filterPages === undefined) return undefined;
-      const what = "a membership filter";
-      const readStored = readParts(chunkKey(entry.id, i, ColumnPart.filter), what);
-      return openPages(filterBytes, filterPages, readStored, `${where}: ${what}`);
+      const readStored = chunk.partsReader(chunkKey(id, i, ColumnPart.filter), filterName);
+      return openPages(filterBytes, filterPages, readStored, `${chunk.where}: ${filterName}`);
     },
   };
 }

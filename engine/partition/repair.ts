@@ -44,7 +44,7 @@ export async function repairPartition(dir: string, day: number, report: ReportPr
   const lost = new Set(missing.map((key) => Number.parseInt(key.slice(0, 8), 16)));
   const chunks = found.map(({ entry }) => entry).filter((entry) => !lost.has(entry.id));
   for (const { entry } of found) {
-    if (lost.has(entry.id)) reportLoss(`chunk ${entry.id} (${entry.rows} rows) is damaged and was set aside`);
+    if (lost.has(entry.id)) reportLoss(`chunk ${entry.id} (${entry.rows} rows) is damaged and was left out`);
   }
   report(
     `rebuilt: ${chunks.length} chunks with ${chunks.reduce((sum, { rows }) => sum + rows, 0)} rows could be read`,

@@ -15,6 +15,11 @@ export type Field =
   | { kind: "template" }
   | { kind: "attribute"; key: string };
 
+/** A key under which the column of a field is found in maps; levels have one key, with and without `asRange`. */
+export function fieldKey(field: Field): string {
+  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
+}
+
 /** An order comparison of numbers. */
 export type CompareOp = ">" | ">=" | "<" | "<=";
 

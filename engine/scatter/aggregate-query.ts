@@ -1,5 +1,4 @@
 /** Aggregates rows over all scan threads and merges their partial states. */
-import { setImmediate } from "node:timers/promises";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
@@ -10,7 +9,7 @@ import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import type { AggregatedPoints, AggregateQuery, AggregateResult, Aggregation } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { checkCaps } from "../plan/query-control.ts";
 import { keptCountsMax, keptLabelBytesMax, type UncountedDay } from "../summary/day-summaries.ts";
 import type { DaysSum } from "../summary/days-sum.ts";
 import { type TextVector, textAt } from "../vector/text.ts";
@@ -22,9 +21,8 @@ import {
   scatterGather,
   sumScanStatistics,
 } from "./scatter-gather.ts";
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
-/** Groups or points merged before other work of the thread may run: a few milliseconds. */
-const groupsATurn = 16_384;
 /** Width of the narrowest bucket. */
 const bucketNsMin = 1_000_000n;
 
@@ -137,13 +135,13 @@ async function mergeAnswers(
   for (const answer of answers) {
     const numberOf = new Uint32Array(answer.groups);
     for (let group = 0; group < numberOf.length; group++) {
-      if (group % groupsATurn === groupsATurn - 1) await letOthersRun(control);
+      if (group % mergedATurn === mergedATurn - 1) await letOthersRun(control);
       numberOf[group] = findGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
     }
     const { points } = answer;
     const places = new Uint32Array(points.groups.length);
     for (let i = 0; i < places.length; i++) {
-      if (i % groupsATurn === groupsATurn - 1) await letOthersRun(control);
+      if (i % mergedATurn === mergedATurn - 1) await letOthersRun(control);
       places[i] = table.findOrAdd(numberOf[points.groups[i]!]!, points.buckets[i]!);
     }
     await letOthersRun(control);
@@ -184,15 +182,6 @@ function spanOf(answers: readonly AggregateAnswer[]): BucketSpan {
     }
   }
   return first <= last ? { first, count: last - first + 1 } : { first: 0, count: 0 };
-}
-
-/** Entries of answers that are merged before other work of the thread gets a turn: a few milliseconds. */
-export const mergedATurn = 16_384;
-
-/** Lets other work of the thread run. Throws Failure "cancelled" or "deadline". */
-export async function letOthersRun(control: QueryControl): Promise<void> {
-  await setImmediate();
-  checkControl(control);
 }
 
 export function findGroup(groups: GroupTable, texts: TextVector, from: number, fields: number): number {

@@ -2,8 +2,8 @@
 
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
 import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
-import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryFieldCounts(context: QueryContext, query: FieldsQuery): Promise<FieldCounts> {

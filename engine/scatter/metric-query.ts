@@ -30,7 +30,7 @@ import { checkLabel, toLabelFilter } from "../series/series-selection.ts";
 import type { SingleSeriesPart } from "../series/single-series-points.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextBuilder, textAt, textCount } from "../vector/text.ts";
-import { checkBucketWidth, findGroup, letOthersRun } from "./aggregate-query.ts";
+import { checkBucketWidth, findGroup } from "./aggregate-query.ts";
 import {
   isSmall,
   type QueryContext,
@@ -39,9 +39,7 @@ import {
   type ScatterContext,
   sumScanStatistics,
 } from "./scatter-gather.ts";
-
-/** Label lists numbered before other work of the thread may run: some milliseconds. */
-const listsPerCheck = 16_384;
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
 /** Throws Failure "input". */
 export async function querySamples(
@@ -206,7 +204,7 @@ async function countBy(
   const counts = new Map<string, number>();
   for (const { texts, counts: own } of answers) {
     for (let i = 0; i < own.length; i++) {
-      if (i % listsPerCheck === listsPerCheck - 1) await letOthersRun(control);
+      if (i % mergedATurn === mergedATurn - 1) await letOthersRun(control);
       const text = textAt(texts, i);
       counts.set(text, (counts.get(text) ?? 0) + own[i]!);
     }
@@ -263,7 +261,7 @@ async function numberLists(
 ): Promise<Uint32Array> {
   const numbers = new Uint32Array(isWanted.length);
   for (let list = 0; list < numbers.length; list++) {
-    if (list % listsPerCheck === listsPerCheck - 1) await letOthersRun(control);
+    if (list % mergedATurn === mergedATurn - 1) await letOthersRun(control);
     if (isWanted[list] !== 0) numbers[list] = findGroup(table, lists, list * fields, fields);
   }
   return numbers;

@@ -5,8 +5,8 @@ import type { QueryControl } from "../plan/query-control.ts";
 import type { ColumnData, RowColumns, RowColumnsQuery } from "../plan/row-query.ts";
 import type { RowColumnsAnswer } from "../scan/row-columns-scan.ts";
 import { joinBytes, joinFloats, joinInts } from "../vector/joined.ts";
-import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryRowColumns(context: QueryContext, query: RowColumnsQuery): Promise<RowColumns> {

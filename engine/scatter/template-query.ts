@@ -8,8 +8,9 @@ import type {
 import { checkCaps, type QueryControl } from "../plan/query-control.ts";
 import type { DaysSum, TemplateDetail } from "../summary/days-sum.ts";
 import { textAt } from "../vector/text.ts";
-import { aggregateBesideDaysSum, letOthersRun, mergedATurn } from "./aggregate-query.ts";
+import { aggregateBesideDaysSum } from "./aggregate-query.ts";
 import type { QueryContext } from "./scatter-gather.ts";
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
 /** Each point has the rows of one template and level. */
 const templateGroups = {

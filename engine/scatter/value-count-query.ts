@@ -1,11 +1,11 @@
 /** Counts the rows of each value of every field over all scan threads. */
 
-import type { Field } from "../plan/filter.ts";
+import { fieldKey } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldValueCounts, ValueCounts, ValuesQuery } from "../plan/row-query.ts";
 import type { ValueCountAnswer } from "../scan/value-count-scan.ts";
-import { letOthersRun, mergedATurn } from "./aggregate-query.ts";
 import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import { letOthersRun, mergedATurn } from "./turn-taking.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryValueCounts(context: QueryContext, query: ValuesQuery): Promise<ValueCounts> {
@@ -35,7 +35,7 @@ async function mergeFields(
       await letOthersRun(control);
       visited = 0;
     }
-    const name = nameOf(field);
+    const name = fieldKey(field);
     const own = merged.get(name) ?? { field, values: new Map<string, number>() };
     merged.set(name, own);
     if (values === undefined) own.values = undefined;
@@ -44,8 +44,4 @@ async function mergeFields(
     if (field.kind !== "template" && (own.values?.size ?? 0) > valuesMax) own.values = undefined;
   }
   return [...merged.values()];
-}
-
-function nameOf(field: Field): string {
-  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

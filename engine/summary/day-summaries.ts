@@ -6,9 +6,9 @@
 
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import type { Field } from "../plan/filter.ts";
+import { type Field, fieldKey } from "../plan/filter.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
-import { fieldKey, listedValueCounts } from "./header-counts.ts";
+import { listedValueCounts } from "./header-counts.ts";
 
 /** Opens a chunk after letting other work of the thread run. */
 export type OpenInTurn = (ref: SealedChunkRef) => Promise<ChunkView>;

@@ -4,7 +4,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import { compileRowTest, toFieldText } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
-import type { Field, Filter } from "../plan/filter.ts";
+import { type Field, type Filter, fieldKey } from "../plan/filter.ts";
 
 /** The rows of a chunk with one text of a field; `undefined` stands for the rows that lack the field. */
 type ValueCount = readonly [text: string | undefined, rows: number];
@@ -48,9 +48,9 @@ export function countFromHeader(
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
   const [field, ...more] = distinctFields([...differing, ...residual.flatMap(listFields)]);
   if (more.length > 0) return undefined;
-  const [text] = residual;
-  if (residual.length === 1 && differing.length === 0 && isMessageTextFilter(text!)) {
-    const rows = textRows(text);
+  const [filter] = residual;
+  if (residual.length === 1 && differing.length === 0 && isMessageTextFilter(filter!)) {
+    const rows = textRows(filter);
     const labels = groupBy.map((each, i) => toLabel(each, counts[i]![0]![0]));
     return rows === undefined ? undefined : { counts: [[undefined, rows]], labels };
   }
@@ -113,9 +113,4 @@ export function listFields(filter: Filter): Field[] {
 
 function distinctFields(fields: readonly Field[]): Field[] {
   return [...new Map(fields.map((field) => [fieldKey(field), field])).values()];
-}
-
-/** A key under which the column of a field is found in maps; levels have one key, with and without `asRange`. */
-export function fieldKey(field: Field): string {
-  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

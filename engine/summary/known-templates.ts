@@ -1,6 +1,6 @@
 /**
- * The templates of sealed chunks, day by day, with the rows of each. They tell how many messages contain a text without
- * reading a column. A template that several days have is kept once.
+ * The templates of sealed chunks, day by day, with the rows of each. They give the number of messages that contain a text
+ * without reading a column. A template that several days have is kept once.
  */
 
 import { payloadBytesOf } from "../files/frame.ts";

@@ -55,12 +55,12 @@ export interface WholeBody extends Pick<IntakeBody, "signal" | "format"> {
   path: string;
   /** "" stands for none. */
   contentTypes: readonly string[];
-  /** One thing of a body, as errors name it. */
-  thing: string;
+  /** What errors call one row of a body. */
+  rowName: string;
 }
 
 /** A route that answers 202 without a text, and errors as plain text. */
-export function wholeBodyRoute(intake: Intake, { path, contentTypes, thing, ...body }: WholeBody): Route {
+export function wholeBodyRoute(intake: Intake, { path, contentTypes, rowName, ...body }: WholeBody): Route {
   return defineRoute({
     ...batchRoute,
     method: "POST",
@@ -68,7 +68,7 @@ export function wholeBodyRoute(intake: Intake, { path, contentTypes, thing, ...b
     body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
     errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
     handle: async (input) => {
-      await takeWhole(intake, input, body, thing);
+      await takeWhole(intake, input, body, rowName);
       return new Reply({ status: 202, body: "" });
     },
   });
@@ -79,13 +79,13 @@ export async function takeWhole(
   intake: Intake,
   input: BatchInput,
   body: Pick<IntakeBody, "signal" | "format" | "parameters">,
-  thing: string,
+  rowName: string,
 ): Promise<void> {
   const encoding = encodingOf(input.request.headers);
   const taken = await intake.take({ ...body, encoding, ...toIntakeBody(input) });
   const { accepted, refused, dropped = 0, errors } = taken;
   const [first] = errors;
   if (first === undefined) return;
-  const things = `${refused} of ${accepted + dropped + refused} ${thing}s were refused`;
-  throw new Refusal(400, `${things}; ${thing} ${first.line}: ${first.reason}`);
+  const refusedRows = `${refused} of ${accepted + dropped + refused} ${rowName}s were refused`;
+  throw new Refusal(400, `${refusedRows}; ${rowName} ${first.line}: ${first.reason}`);
 }

@@ -215,7 +215,7 @@ export class DecodePool {
     const endedMs = performance.now();
     sender.running--;
     sender.usedMs += endedMs - startedMs;
-    // The time by the clock is known already, and the CPU time is no more.
+    // The CPU time, which takes a system call to read, is never more than the time by the clock.
     const isSlow =
       outcome.ended || (endedMs - startedMs > slowDecodeMs && thread.groupCpuMs() > slowDecodeMs);
     if (isSlow) sender.slowUntilMs = endedMs + slowSenderMs;

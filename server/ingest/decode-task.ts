@@ -171,7 +171,7 @@ export interface DecodeThreadData {
   seriesBytesMax: number;
 }
 
-/** Tells that all pieces of a body are read, so that their memory may be used for others. */
+/** Says that all pieces of a body are read, so that their memory may be used for others. */
 interface DecodeRead {
   /** Position of the body in its group. */
   read: number;

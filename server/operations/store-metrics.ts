@@ -38,7 +38,7 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
     "Bytes of these rows on disk, without the pages of LMDB around them.",
     "bytes",
   );
-  metrics.gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
+  metrics.gauge("svc_store_damaged_places", "Stored values that were found damaged and quarantined.", () => {
     return stats().damage.length + state.damage.length;
   });
   metrics.gauge(

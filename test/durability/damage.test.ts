@@ -190,7 +190,7 @@ function checkAnswer(base: Base, { contents, stats, events }: ReadAnswer): strin
 function reportsLostChunks({ stats }: ReadAnswer): boolean {
   return stats.damage.some(
     ({ where, problem }) =>
-      where.startsWith("logs/") && /set aside|are lost|without its manifest/.test(problem),
+      where.startsWith("logs/") && /quarantined|left out|are lost|without its manifest/.test(problem),
   );
 }
 

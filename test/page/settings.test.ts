@@ -145,7 +145,7 @@ describe.skipIf(noBrowser !== undefined)("settings", () => {
     expect(before).toBeGreaterThanOrEqual(5);
     await expect.poll(readShown, { timeout: 15_000, interval: 100 }).toBeGreaterThanOrEqual(before);
     expect(await readShown()).toBeLessThanOrEqual(await countRows());
-    await page.getByText("Damaged places set aside").waitFor();
+    await page.getByText("Damaged places quarantined").waitFor();
   });
 
   test("what Kubernetes manages names its object and cannot be changed", async () => {

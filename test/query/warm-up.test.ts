@@ -136,7 +136,7 @@ test("a damaged chunk is reported as by any question", async () => {
   store = await openStore({ dir, threads: 2, now });
   await warmUp(store);
   expect(store.stats().damage.map(({ problem }) => problem)).toEqual([
-    expect.stringContaining(`its ${rows} rows are set aside`),
+    expect.stringContaining(`its ${rows} rows are quarantined`),
   ]);
   expect((await searchLogs(store, { query: "logs", ...range, limit: 10 })).rows).toEqual([]);
 });

@@ -13,7 +13,7 @@ export function gelfRoutes(intake: Intake): Route[] {
     contentTypes,
     signal: "logs",
     format: "gelf",
-    thing: "message",
+    rowName: "message",
   } as const;
   return [wholeBodyRoute(intake, body)];
 }

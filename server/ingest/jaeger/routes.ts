@@ -12,7 +12,7 @@ export function jaegerRoutes(intake: Intake): Route[] {
     contentTypes,
     signal: "traces",
     format: "jaeger",
-    thing: "span",
+    rowName: "span",
   } as const;
   return [wholeBodyRoute(intake, body)];
 }

@@ -29,7 +29,7 @@ export interface RowForm {
    */
   readField(field: number, at: number): number;
   /**
-   * Called once all fields were read, with the attributes beside `attributes`. Returns false, with the body unchanged,
+   * Called once all fields were read, with the attributes of the top level. Returns false, with the body unchanged,
    * for a row for the general reader.
    */
   end(topLevel: RowRanges, hasAttributes: boolean): boolean;
@@ -61,7 +61,7 @@ export class JsonLines {
   /** For each key, the number of the last row that had it inside `attributes`. */
   #lastRowInside: number[] = [];
   /** For each key, the number of the last row that had it at the top level. */
-  #lastRowBeside: number[] = [];
+  #lastRowAtTopLevel: number[] = [];
 
   /** Reading decodes escapes in place, and so overwrites the body. */
   constructor(body: Buffer, builder: BatchBuilder, makeForm: MakeForm) {
@@ -140,8 +140,8 @@ export class JsonLines {
   /** Reads the value at `at` as an attribute with the key [keyFrom, keyTo). Returns the position after it, or -1. */
   #readTopLevel(keyFrom: number, keyTo: number, at: number): number {
     const key = this.#findOrAddKey(keyFrom, keyTo);
-    if (key < 0 || this.#lastRowBeside[key] === this.#rowNumber) return -1;
-    this.#lastRowBeside[key] = this.#rowNumber;
+    if (key < 0 || this.#lastRowAtTopLevel[key] === this.#rowNumber) return -1;
+    this.#lastRowAtTopLevel[key] = this.#rowNumber;
     return this.#readValue(at, key, this.#topLevel);
   }
 

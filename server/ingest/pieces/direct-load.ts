@@ -53,7 +53,7 @@ const unstamped = {
 /** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
-/** V8 looks for unused memory after so many bytes of lines, as a share of what the process may take (a divisor). */
+/** Garbage is collected each time that lines of this share of the process's memory (a divisor) were taken. */
 const collectShare = 8;
 
 /** A semaphore that counts bytes: a call waits while it and those that run would exceed a limit. One alone may exceed it. */

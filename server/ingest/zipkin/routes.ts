@@ -10,7 +10,7 @@ export function zipkinRoutes(intake: Intake): Route[] {
     contentTypes: ["application/json", ""],
     signal: "traces",
     format: "zipkin",
-    thing: "span",
+    rowName: "span",
   } as const;
   return [wholeBodyRoute(intake, body)];
 }

@@ -276,7 +276,7 @@ describe("queries that cannot be answered completely", () => {
     const count = makeQuery({ aggregate: { op: "count" }, bucketNs: ns(dayMs) });
     expect((await store.aggregateSamples(count)).points.values[0]).toEqual(Float64Array.of(20));
     expect(store.stats().damage).toHaveLength(1);
-    expect(store.stats().damage[0]!.problem).toContain("its 6000 rows are set aside");
+    expect(store.stats().damage[0]!.problem).toContain("its 6000 rows are quarantined");
     await store.close();
   });
 });

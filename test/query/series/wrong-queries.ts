@@ -164,7 +164,7 @@ const listed: Readonly<Record<string, readonly Row[]>> = {
     ["count(logs) and 5", [1, 17], "and", "series"],
     ["5 unless count(logs)", [1, 1], "unless", "series"],
     ["count(logs) + bool count(traces)", [1, 15], "bool", "comparison"],
-    ["count(logs) > 5 bool", [1, 17], "bool", "behind"],
+    ["count(logs) > 5 bool", [1, 17], "bool", "after"],
     ["count(logs) and bool count(traces)", [1, 17], "bool", "comparison"],
     ["count(logs) default", [1, 20], "found the end of the query"],
     ['count(logs) default "none"', [1, 21], "a number"],

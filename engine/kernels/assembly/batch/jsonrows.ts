@@ -28,7 +28,7 @@ import {
   messageToOffset,
 } from "./batchrows.ts";
 import { reserveBlock, stagedRowAt } from "./blocks.ts";
-import { addBeside, beginBeside, clearBeside, setBeside } from "./jsonbeside.ts";
+import { addTopLevel, beginTopLevel, clearTopLevel, noteTopLevel } from "./jsontoplevel.ts";
 import { closingBrace, colon, comma, openingBrace, openingBracket, quote, zero } from "./jsonchars.ts";
 import {
   addDocumentValue,
@@ -46,7 +46,7 @@ import {
   guessKeyOffset,
   guessLengthOffset,
   guessParentOffset,
-  isFirstBeside,
+  isFirstAtTopLevel,
   isFirstInside,
   kindOf,
   loggerKey,
@@ -116,7 +116,7 @@ let seen: u32 = 0;
 /** Called first in each batch. Returns where its settings are written. */
 export function beginJson(): usize {
   beginKeys();
-  beginBeside();
+  beginTopLevel();
   beginSpans(reserveBlock(<usize>spanKeys << 3));
   beginDocuments(reserveBlock(documentBytes));
   return beginSettings();
@@ -159,7 +159,7 @@ export function takeRow(): i32 {
 function stageRow(): bool {
   seen = 0;
   clearAttributes();
-  clearBeside();
+  clearTopLevel();
   lastKey = 0;
   kindsOfRow = 0;
   memory.fill(stagedRowAt, 0, 64);
@@ -182,7 +182,7 @@ function stageRow(): bool {
 /** Ends a row whose members have been read. False where the caller has to read it. */
 @inline
 function endRow(): bool {
-  return form == documentForm ? endDocument(rowNumber) : isOwnForm() && addBeside(rowNumber);
+  return form == documentForm ? endDocument(rowNumber) : isOwnForm() && addTopLevel(rowNumber);
 }
 
 /** Whether the log row or document has a time of its own. Spans always have one. */
@@ -238,7 +238,7 @@ function readField(key: usize): usize {
   }
   if (form == spanForm) {
     const field = spanFieldOf(key, length);
-    return field == noSpanField ? readBeside(key, length, at) : readSpanField(field, at);
+    return field == noSpanField ? readTopLevel(key, length, at) : readSpanField(field, at);
   }
   // The names, eight letters a word.
   if (isNamed(key, length, 0x6d61_7473_656d_6974, 0x70, 9)) return isFirst(seenMillis) ? readMillis(at, (seen & seenNanos) != 0) : 0;
@@ -260,18 +260,18 @@ function readField(key: usize): usize {
     // It is finer than `timestamp`, so it wins.
     return isFirst(seenNanos) ? readNanos(at) : 0;
   }
-  return readBeside(key, length, at);
+  return readTopLevel(key, length, at);
 }
 
-/** Reads an attribute that stands beside `attributes`. Returns the address after its value, or 0. */
-function readBeside(key: usize, length: u32, at: usize): usize {
+/** Reads an attribute at the top level of the row. Returns the address after its value, or 0. */
+function readTopLevel(key: usize, length: u32, at: usize): usize {
   const number = numberKey(key, length, setting(keysOfBatchMax));
   if (number < 0) return 0;
   kindsOfRow |= kindOf(number);
   lastKey = number + 1;
-  isBeside = true;
+  isAtTopLevel = true;
   const end = takeValue(number, at, 1);
-  isBeside = false;
+  isAtTopLevel = false;
   return end;
 }
 
@@ -283,8 +283,8 @@ function isFirst(field: u32): bool {
   return true;
 }
 
-/** Whether what is read stands beside `attributes`. */
-let isBeside: bool = false;
+/** Whether what is read is at the top level of the row, and not in its `attributes`. */
+let isAtTopLevel: bool = false;
 
 /** Reads an attribute whose key begins at `key`. Returns the address after its value, or 0. */
 function readAttribute(key: usize, parent: i32, depth: u32): usize {
@@ -321,11 +321,11 @@ function isDigit(byte: u32): bool {
 function takeValue(key: u32, at: usize, depth: u32): usize {
   // The caller gives an attribute another name that has the name of a span's own.
   if (form == spanForm && key < spanKeys) return 0;
-  if (isBeside ? !isFirstBeside(key, rowNumber) : !isFirstInside(key, rowNumber)) return 0;
+  if (isAtTopLevel ? !isFirstAtTopLevel(key, rowNumber) : !isFirstInside(key, rowNumber)) return 0;
   const first = load<u8>(at);
   if (first == openingBrace) {
     if (form == documentForm && isUnusualObject(key)) return 0;
-    if (!isBeside) noteNullInside(key, rowNumber);
+    if (!isAtTopLevel) noteNullInside(key, rowNumber);
     return depth < depthMax && keyLength(key) <= objectNameBytesMax ? readMembers(at, key, depth + 1) : 0;
   }
   let end: usize;
@@ -335,7 +335,7 @@ function takeValue(key: u32, at: usize, depth: u32): usize {
   } else end = readScalar(at);
   if (end == 0) return 0;
   if (endOfText() == 0) {
-    if (!isBeside) noteNullInside(key, rowNumber);
+    if (!isAtTopLevel) noteNullInside(key, rowNumber);
     return end;
   }
   return takeText(key, valueFrom(at), <u32>(endOfText() - base), depth, first == quote) ? end : 0;
@@ -345,7 +345,7 @@ function takeValue(key: u32, at: usize, depth: u32): usize {
 @inline
 function takeText(key: u32, from: u32, to: u32, depth: u32, isString: bool): bool {
   if (form == documentForm) return addDocumentValue(key, from, to, depth == 1, isString);
-  return isBeside ? setBeside(key, from, to) : addAttribute(key, from, to);
+  return isAtTopLevel ? noteTopLevel(key, from, to) : addAttribute(key, from, to);
 }
 
 /** Where the text of the value at `at` begins, from the base. */

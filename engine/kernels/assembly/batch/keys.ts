@@ -22,10 +22,10 @@ const namesMax: u32 = 4096;
 
 /** For each key, what it says of a row that has it; 0 where that is not known yet. */
 let kinds: usize = 0;
-/** For each key, the number of the last row that had it in `attributes`, and of the last that had it beside them. */
+/** For each key, the number of the last row that had it in `attributes`, and of the last that had it at the top level. */
 let lastInside: usize = 0;
-let lastBeside: usize = 0;
-/** Beside the number of a row: its value is null. */
+let lastAtTopLevel: usize = 0;
+/** Added to the number of a row whose value is null. */
 const isNull: u32 = 0x8000_0000;
 const firstKeys: u32 = 64;
 let keysMax: u32 = 0;
@@ -53,7 +53,7 @@ export function beginKeys(): void {
   keysMax = firstKeys;
   kinds = reserveZeros(keysMax << 1);
   lastInside = reserveZeros(keysMax << 2);
-  lastBeside = reserveZeros(keysMax << 2);
+  lastAtTopLevel = reserveZeros(keysMax << 2);
 }
 
 /** Says what a key of this name says of a row: bits as above. At most 4,096 names. */
@@ -88,10 +88,10 @@ export function isInside(key: u32, row: u32): bool {
   return load<u32>(lastInside + ((<usize>key) << 2)) == row;
 }
 
-/** The same beside `attributes`. */
+/** The same at the top level of the row. */
 @inline
-export function isFirstBeside(key: u32, row: u32): bool {
-  const last = lastBeside + ((<usize>key) << 2);
+export function isFirstAtTopLevel(key: u32, row: u32): bool {
+  const last = lastAtTopLevel + ((<usize>key) << 2);
   if (load<u32>(last) == row) return false;
   store<u32>(last, row);
   return true;
@@ -150,7 +150,7 @@ function growKeys(key: u32): void {
   while (key >= keysMax) keysMax <<= 1;
   kinds = growZeros(kinds, used << 1, keysMax << 1);
   lastInside = growZeros(lastInside, used << 2, keysMax << 2);
-  lastBeside = growZeros(lastBeside, used << 2, keysMax << 2);
+  lastAtTopLevel = growZeros(lastAtTopLevel, used << 2, keysMax << 2);
   const guessed = (<usize>used + 1) << guessShift;
   guesses = growZeros(guesses, guessed, (<usize>keysMax + 1) << guessShift);
 }

@@ -104,7 +104,7 @@ function Parts({ figures }: { figures: readonly Figure[] }) {
   const lines: [string, string, boolean][] = [
     ["Journal", nameBytes(sum("svc_store_journal_bytes")), false],
     [
-      "Damaged places set aside",
+      "Damaged places quarantined",
       formatValue(sum("svc_store_damaged_places")),
       sum("svc_store_damaged_places") > 0,
     ],
