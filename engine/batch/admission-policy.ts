@@ -4,7 +4,7 @@
  */
 
 import { batchDaysMax, clockOffsetMsMax, futureNsMax } from "../limits.ts";
-import { daySeconds } from "../model/day.ts";
+import { daySeconds, type Instant } from "../model/day.ts";
 import type { Exclusion } from "./exclusion.ts";
 
 /** Which rows a batch takes. Bytes are counted as UTF-8. */
@@ -56,12 +56,6 @@ export class AdmissionCounts {
   }
 }
 
-/** Whole seconds since the epoch, and nanoseconds of the second. */
-interface Instant {
-  seconds: number;
-  nanos: number;
-}
-
 export interface TimeBounds {
   min: Instant;
   max: Instant;
@@ -90,16 +84,16 @@ export class TimeAdmission {
   constructor(policy: AdmissionPolicy, counts: AdmissionCounts) {
     const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = policy;
     this.#counts = counts;
-    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : toInstant(Math.max(0, nowMs - behind));
-    this.#max = toInstant(nowMs + Math.min(ahead, clockOffsetMsMax));
+    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : instantOfMs(Math.max(0, nowMs - behind));
+    this.#max = instantOfMs(nowMs + Math.min(ahead, clockOffsetMsMax));
     const isBound = behind !== undefined && nowMs > behind;
     this.#behindReason = isBound
       ? `the time is more than ${formatAge(behind)} behind the server's clock`
       : "the time is before 1970-01-01, the earliest that can be stored";
     this.#aheadReason = `the time is more than ${formatAge(ahead)} ahead of the server's clock`;
     if (skewMs === undefined) return;
-    this.#skewMin = toInstant(nowMs - skewMs);
-    this.#skewMax = toInstant(nowMs + skewMs);
+    this.#skewMin = instantOfMs(nowMs - skewMs);
+    this.#skewMax = instantOfMs(nowMs + skewMs);
   }
 
   /** Rows before `min` or after `max` are refused; those before `skewMin` or after `skewMax` are skewed. */
@@ -140,7 +134,7 @@ export class TimeAdmission {
 
 const defaultAheadMs = Number(futureNsMax / 1_000_000n);
 
-function toInstant(ms: number): Instant {
+function instantOfMs(ms: number): Instant {
   const whole = Math.trunc(ms);
   const seconds = Math.floor(whole / 1000);
   return { seconds, nanos: (whole - seconds * 1000) * 1e6 };

@@ -14,7 +14,7 @@ import {
   packedMessageBytesMin,
   packedRowsMin,
 } from "../limits.ts";
-import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
+import { toInstant } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import { type ByteSource, toByteSource } from "../vector/text-table.ts";
@@ -160,13 +160,11 @@ export class BatchBuilder {
   addLogRow(row: LogRow): string | undefined {
     // Creating it numbers keys by way of the scratch bytes, so it comes before the row is written there.
     this.#admission ??= this.#createAdmission();
-    const day = dayOf(row.timeNs);
-    const timeNs = timeInDay(row.timeNs, day);
     const ranges = this.#scratchRow;
     ranges.clear();
-    ranges.seconds = day * daySeconds + Math.floor(timeNs / 1e9);
-    ranges.nanos = timeNs % 1e9;
-    if (row.timeNs < 0n) ranges.seconds = -1;
+    const { seconds, nanos } = toInstant(row.timeNs);
+    ranges.seconds = row.timeNs < 0n ? -1 : seconds;
+    ranges.nanos = nanos;
     const { scratch } = this.#columns;
     let at = scratch.write(row.level, 0);
     ranges.levelTo = at;

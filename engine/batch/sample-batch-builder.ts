@@ -14,7 +14,7 @@ import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
 import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
 import { toMember } from "../metrics/shared-set.ts";
-import { dayOf, daySeconds, timeInDay } from "../model/day.ts";
+import { daySeconds, type Instant, toInstant } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
 import { type Sample, startLeadNs } from "../model/sample.ts";
 import { getOrMake } from "../vector/map-entry.ts";
@@ -33,12 +33,6 @@ import { SeriesRanges } from "./series-ranges.ts";
 export interface SampleBatchOptions extends AdmissionPolicy {
   /** The store's active series. Without it the cap on active series is not applied. */
   census?: ActiveSeries | undefined;
-}
-
-/** Whole seconds since the epoch, and nanoseconds of the second. */
-interface Instant {
-  seconds: number;
-  nanos: number;
 }
 
 /** A series by its number in the memory, and in the batch. */
@@ -348,13 +342,6 @@ export class SampleBatchBuilder {
     this.#setWindow(day);
     return samples;
   }
-}
-
-/** The instant of so many nanoseconds since the epoch, 0 or more. */
-function toInstant(timeNs: bigint): Instant {
-  const day = dayOf(timeNs);
-  const ns = timeInDay(timeNs, day);
-  return { seconds: day * daySeconds + Math.floor(ns / 1e9), nanos: ns % 1e9 };
 }
 
 /** Encodes samples as one batch. Samples that cannot be stored are refused with a reason, the others are taken. */

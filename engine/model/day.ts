@@ -32,6 +32,19 @@ export function timeInDay(timeNs: bigint, day: number): number {
   return Number(timeNs - BigInt(day) * dayNs);
 }
 
+/** Whole seconds since the epoch, and nanoseconds of the second. */
+export interface Instant {
+  seconds: number;
+  nanos: number;
+}
+
+/** The instant of so many nanoseconds since the epoch, 0 or more. */
+export function toInstant(timeNs: bigint): Instant {
+  const day = dayOf(timeNs);
+  const ns = timeInDay(timeNs, day);
+  return { seconds: day * daySeconds + Math.floor(ns / 1e9), nanos: ns % 1e9 };
+}
+
 /** Milliseconds since the epoch, rounded down, of a time within a day. */
 export function timeMs(day: number, timeNs: number): number {
   return day * dayMs + Math.floor(timeNs / 1e6);
