@@ -30,7 +30,7 @@ export async function repairPartition(dir: string, day: number, report: ReportPr
   };
   const known = await readKnownManifest(dir, day, reportLoss);
   const salvaged = salvageHeaders(join(dir, "data.mdb"));
-  const headers = known.isIntact ? salvaged : selectReachable(dir, salvaged);
+  const headers = known.isIntact ? salvaged : await selectReachable(dir, salvaged);
   const found = selectChunksToSave(known, headers, reportLoss);
   const rebuilt = `${dir}.rebuilt`;
   await rm(rebuilt, { recursive: true, force: true });
@@ -132,7 +132,7 @@ function salvageHeaders(file: string): SalvagedHeader[] {
  * Without a manifest: the headers that the tree leads to, where the tree is sound. Otherwise all of them, which
  * includes headers of chunks that were merged or removed.
  */
-function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader[] {
+async function selectReachable(dir: string, headers: SalvagedHeader[]): Promise<SalvagedHeader[]> {
   if (!auditPageTree(join(dir, "data.mdb")).ok) return headers;
   const environment = openEnvironment(dir, { readOnly: true });
   try {
@@ -141,7 +141,7 @@ function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader
       return stored !== undefined && isIntactFrame(stored) && readFrameChecksum(stored) === checksum;
     });
   } finally {
-    void environment.close();
+    await environment.close();
   }
 }
 
