@@ -15,10 +15,20 @@ export function parseJsonPath(node: JsonPath, context: PlanContext): (string | n
     const [, name, index, quotedName] = pathStep.exec(path) ?? [];
     if (name !== undefined) steps.push(name);
     else if (index !== undefined) steps.push(Number(index));
-    else if (quotedName !== undefined) steps.push(JSON.parse(quotedName) as string);
+    else if (quotedName !== undefined)
+      steps.push(parseName(quotedName) ?? refuseJsonPath(node, path, context));
     else return refuseJsonPath(node, path, context);
   }
   return steps.length === 0 ? refuseJsonPath(node, path, context) : steps;
+}
+
+/** The name that a text in quotes stands for; undefined where it is no JSON. */
+function parseName(quoted: string): string | undefined {
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return undefined;
+  }
 }
 
 function refuseJsonPath(node: JsonPath, path: string, context: PlanContext): never {

@@ -1,6 +1,7 @@
-import { createToken, type IToken, Lexer, type TokenType } from "chevrotain";
+import { type CustomPatternMatcherFunc, createToken, type IToken, Lexer, type TokenType } from "chevrotain";
 import { aggregations, rangeFunctions, seriesFunctions } from "./keywords.ts";
 import type { TextSpan } from "./query-error.ts";
+import { QuotedTexts } from "./quoted-texts.ts";
 
 /*
  * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
@@ -73,16 +74,27 @@ export const Regexp = word("Regexp", ["regexp"], { stage: true });
 export const LineFormat = word("LineFormat", ["line_format"], { stage: true });
 export const LabelFormat = word("LabelFormat", ["label_format"], { stage: true });
 
-const quoted = /"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*'|`[^`]*`/.source;
+let quotedTexts = new QuotedTexts("");
+
+/** Matches a text in quotes after a prefix, as a pattern of the lexer does. */
+function matchQuoted(prefix: string): CustomPatternMatcherFunc {
+  return (text, start) => {
+    if (!text.startsWith(prefix, start)) return null;
+    if (quotedTexts.text !== text) quotedTexts = new QuotedTexts(text);
+    const end = quotedTexts.findEnd(start + prefix.length, "\"'`");
+    return end === undefined ? null : [text.slice(start, end)];
+  };
+}
+
 export const StringToken = createToken({
   name: "String",
   label: "a text in quotes",
-  pattern: new RegExp(quoted),
+  ...{ pattern: matchQuoted(""), start_chars_hint: ['"', "'", "`"], line_breaks: true },
 });
 export const CaselessString = createToken({
   name: "CaselessString",
   label: '`i"…"`',
-  pattern: new RegExp(`i(?:${quoted})`),
+  ...{ pattern: matchQuoted("i"), start_chars_hint: ["i"], line_breaks: true },
 });
 /** A quote without a closing quote. */
 export const UnclosedString = createToken({ name: "UnclosedString", pattern: /i?["'`]/ });

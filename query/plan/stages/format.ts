@@ -1,4 +1,5 @@
 import type { Field, FormatPart, RowFormat, Step, TextChange } from "../../../engine/index.ts";
+import { QuotedTexts } from "../../text/quoted-texts.ts";
 import { refuse, refuseWithin } from "../../text/source.ts";
 import type { LabelFormat, LineFormat } from "../../tree/stage.ts";
 import type { StringLiteral } from "../../tree/string-literal.ts";
@@ -36,18 +37,19 @@ export function planFormatStage(node: LineFormat | LabelFormat, context: PlanCon
   return { kind: "format", formats };
 }
 
-const placeholder = /\{\{(.*?)\}\}/gs;
-
 /** The parts of a text such as `{{.method}} took {{.took | default "?"}}`. */
 function planTemplate(node: StringLiteral, context: PlanContext): FormatPart[] {
   const template = resolveString(node, context);
   const parts: FormatPart[] = [];
   let literalFrom = 0;
-  for (const { 0: whole, 1: inner = "", index } of template.matchAll(placeholder)) {
-    if (index > literalFrom) parts.push({ kind: "literal", text: template.slice(literalFrom, index) });
-    const span = { start: index, end: index + whole.length };
+  for (;;) {
+    const start = template.indexOf("{{", literalFrom);
+    const innerEnd = start < 0 ? -1 : template.indexOf("}}", start + 2);
+    if (innerEnd < 0) break;
+    if (start > literalFrom) parts.push({ kind: "literal", text: template.slice(literalFrom, start) });
+    const span = { start, end: innerEnd + 2 };
     const refuseHere = (problem: string) => refuseWithin(context.source, node, span, problem);
-    parts.push(planPlaceholder(inner, context, refuseHere));
+    parts.push(planPlaceholder(template.slice(start + 2, innerEnd), context, refuseHere));
     literalFrom = span.end;
   }
   if (literalFrom < template.length) parts.push({ kind: "literal", text: template.slice(literalFrom) });
@@ -68,10 +70,18 @@ function planPlaceholder(inner: string, context: PlanContext, refuseHere: Refuse
   };
 }
 
-/** Pipes within quotes are text. */
+/** Splits at pipes, but for those within quotes. Parts are not empty. */
 function splitAtPipes(text: string): string[] {
-  const parts = text.match(/(?:"(?:[^"\\]|\\.)*"|`[^`]*`|[^|])+/g);
-  return parts ?? [];
+  const quoted = new QuotedTexts(text, true);
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = 0; at < text.length; ) {
+    if (text[at] === "|") {
+      parts.push(text.slice(from, at));
+      from = ++at;
+    } else at = quoted.findEnd(at, '"`') ?? at + 1;
+  }
+  return [...parts, text.slice(from)].filter((part) => part !== "");
 }
 
 function planReadField(name: string, context: PlanContext, refuseHere: Refuse): Field {
