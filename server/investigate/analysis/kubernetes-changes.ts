@@ -1,6 +1,7 @@
 /** What changed in a cluster: rollouts, scaling, restarts, lost nodes, and warnings. */
 
 import type { CauseKind } from "../../model/investigation.ts";
+import { quote } from "../query-text.ts";
 import { isObject, type JsonObject, listOf, member, textOf } from "./json-member.ts";
 
 /** A row of `kubernetes_resources`. */
@@ -56,7 +57,7 @@ export function findClusterChanges(rows: readonly ResourceState[], fromMs: numbe
     const before = last.get(uid);
     last.set(uid, after);
     if (row.atMs < fromMs) continue;
-    const query = `kubernetes_resources{k8s.resource.kind=${JSON.stringify(kind)}, k8s.resource.name=${JSON.stringify(name)}}`;
+    const query = `kubernetes_resources{k8s.resource.kind=${quote(kind)}, k8s.resource.name=${quote(name)}}`;
     const add = (each: Found) => {
       const services = each.node === undefined ? [service] : [...(onNode.get(each.node) ?? [])];
       found.push({ atMs: row.atMs, query, ...each, services: services.filter((one) => one !== "") });
@@ -117,7 +118,7 @@ function comparePods({ before, after, name }: Transition): Found[] {
   const found: Found[] = [];
   const restarts = (object: JsonObject) =>
     listOf(member(object, "status.containerStatuses")).reduce(
-      (sum, each) => sum + Number(each.restartCount ?? 0),
+      (sum, { restartCount }) => sum + (typeof restartCount === "number" ? restartCount : 0),
       0,
     );
   if (restarts(after) > restarts(before)) {

@@ -3,6 +3,7 @@
 import { isCounterName, type MetricName, type QueryLimits } from "../../../engine/index.ts";
 import { queryTimeseries, type Series } from "../../../query/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
+import { quote } from "../query-text.ts";
 import { deviationByQuartiles, quantileOf, sorted } from "./statistics.ts";
 import type { Incident } from "./telemetry.ts";
 
@@ -107,7 +108,7 @@ async function readMetric(
   { baselineMs, endMs }: Incident,
   limits?: QueryLimits,
 ): Promise<readonly Series[]> {
-  const selector = `{${JSON.stringify(metric.name)}}`;
+  const selector = `{${quote(metric.name)}}`;
   const query = isCounter(metric) ? `sum(rate(${selector})) ${groups}` : `max(${selector}) ${groups}`;
   const range = { startMs: baselineMs, endMs: endMs - 1 };
   return (await queryTimeseries(store, { query, ...range, bucketSeconds }, limits)).series;
@@ -153,10 +154,10 @@ function queryOf(
   { service, pod, node }: { service: string; pod: string; node: string },
 ): string {
   const matchers = [
-    JSON.stringify(metric.name),
-    ...(pod === "" ? [] : [`k8s.pod.name=${JSON.stringify(pod)}`]),
-    ...(pod === "" && service !== "" ? [`service.name=${JSON.stringify(service)}`] : []),
-    ...(pod === "" && service === "" && node !== "" ? [`k8s.node.name=${JSON.stringify(node)}`] : []),
+    quote(metric.name),
+    ...(pod === "" ? [] : [`k8s.pod.name=${quote(pod)}`]),
+    ...(pod === "" && service !== "" ? [`service.name=${quote(service)}`] : []),
+    ...(pod === "" && service === "" && node !== "" ? [`k8s.node.name=${quote(node)}`] : []),
   ];
   const selector = `{${matchers.join(", ")}}`;
   return isCounter(metric) ? `sum(rate(${selector}))` : `max(${selector})`;

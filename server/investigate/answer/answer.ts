@@ -6,6 +6,7 @@ import type { CauseKind, InvestigationAnswer, StatedSuspect } from "../../model/
 import type { Affected } from "../analysis/affected.ts";
 import type { RatedSuspect } from "../analysis/analysis.ts";
 import type { Incident } from "../analysis/telemetry.ts";
+import { quote } from "../query-text.ts";
 import { type ComparedEvidence, compareSuspect } from "./comparisons.ts";
 import { describeSuspect } from "./evidence.ts";
 import { addExample } from "./examples.ts";
@@ -14,7 +15,7 @@ import { describeNextSteps } from "./next-steps.ts";
 import { listNormal } from "./normal.ts";
 import { findOutside } from "./outside.ts";
 import { nameTemplates } from "./template-names.ts";
-import { nameMs, nameService, nameShare, quote } from "./wording.ts";
+import { nameMs, nameService, nameShare } from "./wording.ts";
 
 const suspectsMax = 5;
 const evidenceMax = 10;

@@ -5,8 +5,9 @@ import { type ComparisonQuery, queryComparison } from "../../../query/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Suspect } from "../analysis/suspects.ts";
 import type { Incident } from "../analysis/telemetry.ts";
+import { quote } from "../query-text.ts";
 import { type Evidence, limitOfSlow } from "./evidence.ts";
-import { nameOperation, nameService, nameShare, quote } from "./wording.ts";
+import { nameOperation, nameService, nameShare } from "./wording.ts";
 
 /** Evidence about values of attributes, with the place in the system that such a value names. */
 export interface ComparedEvidence extends Evidence {

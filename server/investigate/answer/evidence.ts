@@ -6,7 +6,8 @@ import type { LatencyChange } from "../analysis/latency.ts";
 import type { LineChange } from "../analysis/lines.ts";
 import type { MetricChange } from "../analysis/metric-changes.ts";
 import type { Suspect } from "../analysis/suspects.ts";
-import { nameMs, nameOperation, nameService, nameShare, quote } from "./wording.ts";
+import { quote } from "../query-text.ts";
+import { nameMs, nameOperation, nameService, nameShare } from "./wording.ts";
 
 /** Evidence without its number, and without what its query finds. */
 export interface Evidence {

@@ -1,7 +1,8 @@
 /** What to do about a cause. */
 
 import type { InvestigationAnswer, StatedSuspect } from "../../model/investigation.ts";
-import { nameService, quote } from "./wording.ts";
+import { quote } from "../query-text.ts";
+import { nameService } from "./wording.ts";
 
 type Step = InvestigationAnswer["nextSteps"][number];
 

@@ -4,8 +4,9 @@ import type { QueryLimits } from "../../../engine/index.ts";
 import { type MappedEdge, queryServiceMap, type ServiceMap } from "../../../query/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Incident } from "../analysis/telemetry.ts";
+import { quote } from "../query-text.ts";
 import type { Evidence } from "./evidence.ts";
-import { nameMs, nameService, nameShare, quote } from "./wording.ts";
+import { nameMs, nameService, nameShare } from "./wording.ts";
 
 const callsMin = 5;
 const errorsMore = 0.1;

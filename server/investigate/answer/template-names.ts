@@ -5,7 +5,7 @@ import { searchLogs } from "../../../query/index.ts";
 import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { StatedSuspect } from "../../model/investigation.ts";
 import type { Incident } from "../analysis/telemetry.ts";
-import { quote } from "./wording.ts";
+import { quote } from "../query-text.ts";
 
 /** The id of a template as sentences of evidence hold it. */
 const templateId = /\b[0-9a-f]{16}\b/g;

@@ -16,8 +16,3 @@ export function nameShare(share: number): string {
 export function nameMs(ms: number): string {
   return ms < 1_000 ? `${Number(ms.toPrecision(3))} ms` : `${Number((ms / 1_000).toPrecision(3))} s`;
 }
-
-/** A text in quotes; `$` begins a variable there. */
-export function quote(text: string): string {
-  return JSON.stringify(text).replaceAll("$", "\\$");
-}

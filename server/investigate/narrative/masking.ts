@@ -7,7 +7,7 @@ const masks: readonly [pattern: RegExp, mask: string][] = [
   [/\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abpr]|AKIA|ASIA)[-_]?[A-Za-z0-9_-]{12,}/g, "<token>"],
   [/\b(bearer|basic|token)\s+[\w.+/=~-]{8,}/gi, "$1 <secret>"],
   [
-    /(["']?\b[\w.-]*(?:passw(?:or)?d|pwd|secret|token|api[-_]?key|authorization|cookie|session[-_]?id|credential)[\w.-]*["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&}\])]+)/gi,
+    /((?:passw(?:or)?d|pwd|secret|token|api[-_]?key|authorization|cookie|session[-_]?id|credential)[\w.-]*["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|[^\s,;&}\])]+)/gi,
     "$1<secret>",
   ],
   [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, "$1<secret>@"],
@@ -26,9 +26,13 @@ const masks: readonly [pattern: RegExp, mask: string][] = [
   [/(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9_+/-]{32,}={0,2}/g, "<secret>"],
 ];
 
-/** The same text without them; masking twice changes nothing more. */
+/** Patterns take quadratic time of a long word. */
+const lengthMax = 2_000;
+
+/** The same text without them. A long text is cut. Masking a short text twice changes nothing more. */
 export function maskText(text: string): string {
-  let masked = text;
+  // The last word may be a part of a secret that no pattern recognises.
+  let masked = text.length <= lengthMax ? text : `${text.slice(0, lengthMax).replace(/\S+$/, "")}…`;
   for (const [pattern, mask] of masks) masked = masked.replace(pattern, mask);
   return masked;
 }

@@ -41,3 +41,10 @@ test("values under names of secrets go, whatever they are", () => {
     count: 3,
   });
 });
+
+test("a long text is cut before a word of which only a part is left", () => {
+  const text = `${"word ".repeat(399)}ann@shop.example ${"x".repeat(100_000)}`;
+  const masked = maskText(text);
+  expect(masked).toBe(`${"word ".repeat(399)}…`);
+  expect(maskText(`password="${"a b ".repeat(1_000)}"`)).toBe("password=<secret>");
+});

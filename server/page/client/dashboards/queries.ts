@@ -3,6 +3,7 @@
 import type { FoundSeries, LogPage } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
 import { type ChartSeries, seriesOf } from "../charts/chart-series.ts";
+import { quoteText } from "../query/quoted-text.ts";
 import type { ResolvedRange } from "../time/range.ts";
 import type { WidgetContent } from "./answers.ts";
 
@@ -120,7 +121,7 @@ export async function loadChoices(
   const { startTime, endTime } = scope;
   const body = {
     ...{ startTime, endTime, field: attribute, limit: 1_000 },
-    ...(isSignal ? { signal: metricName } : { signal: "metrics", query: `{${JSON.stringify(metricName)}}` }),
+    ...(isSignal ? { signal: metricName } : { signal: "metrics", query: `{${quoteText(metricName)}}` }),
   };
   const found = await inTurn(() =>
     ask<{ values: { value: string }[] }>("/api/v1/query/values", { body, signal }),

@@ -3,6 +3,7 @@
 import type { FieldsAnswer, ValuesAnswer } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
 import type { NameSource } from "./completions.ts";
+import { quoteText } from "./quoted-text.ts";
 
 const namesMax = 20;
 
@@ -12,7 +13,7 @@ export function makeStoredNames(rangeNow: () => { startTime: number; endTime: nu
     const { startTime, endTime } = rangeNow();
     const body = { startTime, endTime, prefix, limit: namesMax };
     if (wanted.kind === "metric") return valuesOf({ ...body, signal: "metrics", field: "__name__" }, signal);
-    const within = wanted.metric === undefined ? {} : { query: `{${JSON.stringify(wanted.metric)}}` };
+    const within = wanted.metric === undefined ? {} : { query: `{${quoteText(wanted.metric)}}` };
     if (wanted.kind === "value")
       return valuesOf({ ...body, ...within, signal: wanted.signal, field: wanted.field }, signal);
     const { fields } = await ask<FieldsAnswer>("/api/v1/query/fields", {
