@@ -72,6 +72,7 @@ function resolvedAt(event: NotificationEvent): string {
 /** The first name that the query selects from, and so what it aggregates; "" where none is found. */
 function metricName(query: string): string {
   const quoted = /\{\s*"([^"]+)"/.exec(query)?.[1];
-  const named = /([A-Za-z_:][\w:.]*)\s*(?:\{|\)|$)/.exec(query)?.[1];
+  // Only where a word begins: a search from each of its letters would take quadratic time.
+  const named = /(?<![\w:.])([A-Za-z_:][\w:.]*)\s*(?:\{|\)|$)/.exec(query)?.[1];
   return quoted ?? named ?? "";
 }

@@ -6,6 +6,9 @@ import { type Message, messageOf, moreText } from "../message/message.ts";
 import { escapeMarkup } from "../message/template.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
+/** Messages of which some recipients wait for a retry. */
+const messagesMax = 1_000;
+
 export interface EmailOptions {
   host: string;
   port: number;
@@ -27,6 +30,7 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
   }
   const transport = createTransport(transportOptions(options));
   const domain = options.from.replace(/^.*@|>.*$/g, "");
+  const reached = new ReachedRecipients();
   return async ({ id, action, events, receipts }): Promise<Outcome> => {
     const message = messageOf(events, options.publicUrl);
     const first = events[0]!;
@@ -35,10 +39,11 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
     );
     try {
       const messageId = `<${id}@${domain}>`;
-      await transport.sendMail({
+      const sent: SentMail = await transport.sendMail({
         messageId,
         from: options.from,
         to: [...action.emailDestination.emails],
+        envelope: { from: options.from, to: reached.withoutReached(id, action.emailDestination.emails) },
         subject: message.title.replace(/\s+/g, " "),
         text: textOf(message),
         html: htmlOf(message),
@@ -49,7 +54,13 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
         disableFileAccess: true,
         disableUrlAccess: true,
       });
-      return { kind: "delivered", receipt: { messageId } };
+      const waiting = sent.rejectedErrors?.find(({ responseCode = 0 }) => responseCode < 500);
+      if (waiting === undefined) {
+        reached.forget(id);
+        return { kind: "delivered", receipt: { messageId } };
+      }
+      reached.note(id, sent.accepted);
+      return { kind: "retry", problem: waiting.message };
     } catch (error) {
       return failureOf(error as SendError);
     }
@@ -73,6 +84,37 @@ function transportOptions({ host, port, security, user, password, ca }: EmailOpt
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+}
+
+/** What the library says of a mail that at least one recipient's server accepted. */
+interface SentMail {
+  accepted: (string | { address: string })[];
+  rejectedErrors?: readonly { message: string; responseCode?: number | undefined }[] | undefined;
+}
+
+/**
+ * The recipients of messages that others wait for: a retry goes to these alone. After a restart it goes to all of them again, which
+ * is better than to none.
+ */
+class ReachedRecipients {
+  readonly #of = new Map<string, Set<string>>();
+
+  withoutReached(id: string, recipients: readonly string[]): string[] {
+    const reached = this.#of.get(id);
+    const left = recipients.filter((each) => reached?.has(each) !== true);
+    return left.length === 0 ? [...recipients] : left;
+  }
+
+  note(id: string, accepted: SentMail["accepted"]): void {
+    const addresses = accepted.map((each) => (typeof each === "string" ? each : each.address));
+    this.#of.set(id, new Set([...(this.#of.get(id) ?? []), ...addresses]));
+    const [oldest] = this.#of.size > messagesMax ? this.#of.keys() : [];
+    if (oldest !== undefined) this.#of.delete(oldest);
+  }
+
+  forget(id: string): void {
+    this.#of.delete(id);
+  }
 }
 
 type SendError = Error & { code?: string; responseCode?: number; syscall?: string };

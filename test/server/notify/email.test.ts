@@ -144,6 +144,21 @@ describe("e-mail", () => {
       kind: "final",
     });
   });
+
+  test("a recipient that is refused for now is tried again, without those who have the mail", async () => {
+    let refusals = 2;
+    const { mails, port } = await openMailbox({
+      onRcptTo: ({ address }, _session, done) => {
+        const isRefused = address === "b@shop.example" && refusals-- > 0;
+        done(isRefused ? Object.assign(new Error("too many recipients"), { responseCode: 452 }) : undefined);
+      },
+    });
+    const send = emailSender({ ...settings, port });
+    const outcomes = [];
+    for (let i = 0; i < 3; i++) outcomes.push((await send(delivery(mailAction, fired("cart")))).kind);
+    expect(outcomes).toEqual(["retry", "retry", "delivered"]);
+    expect(mails.map(({ to }) => to)).toEqual([["a@shop.example"], ["b@shop.example"]]);
+  });
 });
 
 /** Of localhost, and of its own making. */
