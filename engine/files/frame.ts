@@ -38,6 +38,11 @@ const compressBytesMin = 256;
 
 const Codec = { none: 0, zstd: 1, blocks: 2 } as const;
 
+/** Whether this build writes frames with this codec byte. */
+export function isKnownCodec(codec: number): boolean {
+  return (Object.values(Codec) as number[]).includes(codec);
+}
+
 export interface FrameOptions {
   /** Absent: no compression. The compressed payload is stored only where it saves an eighth or more. */
   compression?: Compression;

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { journalSegmentBytes } from "../limits.ts";
 import type { DamageReport } from "../model/damage-report.ts";
-import { type JournalRecord, recordHeaderBytes, scanSegment } from "./journal-record.ts";
+import { type JournalRecord, recordHeaderBytes, type SegmentScan, scanSegment } from "./journal-record.ts";
 import { readSegmentList } from "./segment-list.ts";
 import { readShutdownRecord, type ShutdownRecord } from "./shutdown-record.ts";
 
@@ -47,7 +47,13 @@ export async function scanJournal(dir: string, onRecord: OnRecord): Promise<Jour
   };
   const missingCopies = await checkSegmentList(dir, scan);
   const order = new RecordOrder(scan);
-  for (const name of scan.segments) readSegment(dir, name, order, onRecord);
+  let next = scan.segments[0] === undefined ? undefined : readSegment(dir, scan.segments[0], scan);
+  for (let i = 0; next !== undefined; i++) {
+    const segment: ReadSegment = next;
+    const nextName = scan.segments[i + 1];
+    next = nextName === undefined ? undefined : readSegment(dir, nextName, scan);
+    takeSegment(segment, next?.records[0], order, onRecord);
+  }
   // A crash between the first writes of the copies leaves one alone; there is no batch before both are there.
   if (scan.seqNext > 1) {
     for (const name of missingCopies) addDamage(scan, name, "the copy is missing; the other one serves");
@@ -108,22 +114,39 @@ function readWithoutTail(path: string): { written: Buffer; bytes: number } {
   }
 }
 
-/** Reads one segment. */
-function readSegment(dir: string, name: string, order: RecordOrder, onRecord: OnRecord): void {
-  const { scan } = order;
+interface ReadSegment extends SegmentScan {
+  name: string;
+}
+
+function readSegment(dir: string, name: string, scan: JournalScan): ReadSegment {
   const { written, bytes } = readWithoutTail(join(dir, name));
   const isListed = scan.listed?.has(name) ?? true;
   if (isListed && bytes < journalSegmentBytes) {
     const problem = `the file is ${bytes} bytes, it was at least ${journalSegmentBytes}: it was cut short`;
     addDamage(scan, name, problem);
   }
-  const { records, problems, seqNext, arrivalNext } = scanSegment(written, bytes);
+  return { name, ...scanSegment(written, bytes) };
+}
+
+/**
+ * Takes the batches of a segment. Those that the same process numbered again at the start of the next segment are left out: their
+ * write failed, what it left could not be taken back, and they were refused.
+ */
+function takeSegment(
+  { name, records, problems, seqNext, arrivalNext }: ReadSegment,
+  nextRecord: JournalRecord | undefined,
+  order: RecordOrder,
+  onRecord: OnRecord,
+): void {
+  const { scan } = order;
   for (const problem of problems) addDamage(scan, name, problem);
   // The name of a segment without batches is the next sequence number.
   scan.seqNext = Math.max(scan.seqNext, seqNext, Number.parseInt(name, 10));
   scan.arrivalNext = Math.max(scan.arrivalNext, arrivalNext);
   for (const record of records) {
-    if (!order.add(name, record)) continue;
+    const isRefused =
+      nextRecord !== undefined && record.writer === nextRecord.writer && record.seq >= nextRecord.seq;
+    if (isRefused || !order.add(name, record)) continue;
     scan.seqNext = Math.max(scan.seqNext, record.seq + 1);
     scan.arrivalNext = Math.max(scan.arrivalNext, record.arrivalBase + record.rows);
     onRecord(name, record);

@@ -3,7 +3,7 @@
  * files. One synced write serves every batch that waits for it (group commit). A segment has its full length from the
  * start, the unwritten rest being a hole, so that a truncated file differs from one that was never filled.
  */
-import { fstatSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure, toWriteFailure, unlessFull } from "../failure.ts";
@@ -164,17 +164,21 @@ export class Journal {
 
   /** The batches that are acknowledged now. The caller closes the file descriptors. */
   snapshot(): { seqNext: number; arrivalNext: number; segments: JournalFile[]; keys: JournalFile[] } {
+    const fds: number[] = [];
     const opened = (name: string): JournalFile => {
       const fd = openSync(this.#segmentPath(name), "r");
+      fds.push(fd);
       // After its end there may be a group that is being written.
       return { name, fd, bytes: name === this.#active?.name ? this.#active.endBytes : fstatSync(fd).size };
     };
-    return {
-      seqNext: this.#seqNext,
-      arrivalNext: this.#arrivalNext,
-      segments: this.#segments.map(({ name }) => opened(name)),
-      keys: this.keys.files.map(opened),
-    };
+    try {
+      const segments = this.#segments.map(({ name }) => opened(name));
+      const keys = this.keys.files.map(opened);
+      return { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext, segments, keys };
+    } catch (error) {
+      for (const fd of fds) closeSync(fd);
+      throw error;
+    }
   }
 
   /**
@@ -353,20 +357,21 @@ export class Journal {
 
   async #openSegment(fileBytes: number): Promise<void> {
     const name = `${String(this.#seqNext).padStart(12, "0")}.log`;
-    const others = this.#segments.filter((segment) => segment.name !== name);
-    if (others.length < this.#segments.length || !this.#segmentList.isWritten) {
+    // Sealed segments may be removed while this waits for the disk.
+    const otherSegments = () => this.#segments.filter((segment) => segment.name !== name);
+    if (otherSegments().length < this.#segments.length || !this.#segmentList.isWritten) {
       // A segment of that name has no batch yet and is created again. It is taken off the list first, or it would count
       // as truncated if this is interrupted. The first list is written before the first segment: where there are
       // segments but no list, the list was lost.
-      this.#segments = others;
+      this.#segments = otherSegments();
       await this.#writeSegmentList();
     }
     const created = await SegmentFile.create(this.#options.dir, name, fileBytes);
     try {
-      this.#segments = [...others, emptySegment(name)];
+      this.#segments = [...otherSegments(), emptySegment(name)];
       await this.#writeSegmentList();
     } catch (error) {
-      this.#segments = others;
+      this.#segments = otherSegments();
       await created.discard();
       throw error;
     }

@@ -77,7 +77,8 @@ export class SegmentFile {
       await this.#file.datasync();
       if (this.#isLinked()) return;
     } catch {
-      // What remains is no intact record, or one that was not acknowledged and that the next start takes.
+      // What remains is no intact record, or one that was not acknowledged. The next start takes that one only where no batch
+      // of its number follows in the next segment.
     }
     await this.close();
   }

@@ -9,6 +9,7 @@ import {
   frameHeaderBytes,
   frameMagic,
   isIntactFrame,
+  isKnownCodec,
   readFrameChecksum,
 } from "../files/frame.ts";
 import { fillEnvironment } from "./environment.ts";
@@ -131,7 +132,7 @@ class FrameScanner {
  * could give a length of gigabytes, all of which would be read for a checksum.
  */
 function isPlausible(header: Buffer): boolean {
-  return header.readUInt8(10) <= 15 && header.readUInt8(11) <= 1 && header.readUInt32LE(20) === 0;
+  return header.readUInt8(10) <= 15 && isKnownCodec(header.readUInt8(11)) && header.readUInt32LE(20) === 0;
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameKind, readFrameChecksum, writeFrame } from "../../../engine/files/frame.ts";
+import { compressionOfLevel } from "../../../engine/files/zstd.ts";
 import { openEnvironment } from "../../../engine/lmdb/environment.ts";
 import { auditPageTree } from "../../../engine/lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../../../engine/lmdb/salvage.ts";
@@ -53,6 +54,21 @@ describe("frames in a file", () => {
     });
     expect(found.map((part) => part.offset)).toEqual(expected.map((part) => part.offset));
     for (const [i, part] of found.entries()) expect(part.frame.equals(expected[i]!.frame)).toBe(true);
+  });
+
+  test("are found whatever their payload is compressed with", () => {
+    const text = Buffer.from("all work and no play ".repeat(2_000));
+    const [key, compression] = [Buffer.from("k"), compressionOfLevel(3)];
+    const frames = [
+      writeFrame(FrameKind.column, key, text),
+      writeFrame(FrameKind.column, key, text, { compression }),
+      writeFrame(FrameKind.column, key, text, { compression, cuts: [10_000, 30_000] }),
+    ];
+    const codecs = frames.map((each) => each[11]);
+    expect(codecs).toEqual([0, 1, 2]);
+    const file = join(dir, "codecs");
+    writeFileSync(file, Buffer.concat(frames));
+    expect(salvageAll(file).map((each) => each.frame[11])).toEqual(codecs);
   });
 
   test("are found at any distance from the edges of windows", () => {
