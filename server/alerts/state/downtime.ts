@@ -29,7 +29,7 @@ export class Downtime {
 
   /**
    * Counts the time since the last sign of life, in the state or in the mark, as downtime. Without one in the state
-   * there was no downtime.
+   * there was no downtime. What is known of later times is dropped: they were those of a wrong clock.
    */
   constructor(state: State, nowMs: number, mark?: AliveMark) {
     this.#state = state;
@@ -40,15 +40,18 @@ export class Downtime {
     this.#storedMs = Number.NEGATIVE_INFINITY;
     this.#markedMs = Number.NEGATIVE_INFINITY;
     if (known === undefined) return;
+    this.#cutAfter(nowMs);
     const aliveMs = Math.max(known.aliveMs, mark?.read() ?? Number.NEGATIVE_INFINITY);
     if (aliveMs < nowMs) this.#add(aliveMs, nowMs);
   }
 
   /**
-   * Records that the server is alive. A gap of more than `aliveGapMsMax` since the last call is downtime. The record is
-   * stored after a gap, and else every `aliveEveryMs`; the mark is written every `aliveMarkEveryMs`.
+   * Records that the server is alive. A gap of more than `aliveGapMsMax` since the last call is downtime. Where the clock
+   * has gone back, a downtime ends now at the latest. The record is stored after a change of the downtimes, and else
+   * every `aliveEveryMs`; the mark is written every `aliveMarkEveryMs`.
    */
   async recordAlive(nowMs: number): Promise<void> {
+    this.#cutAfter(nowMs);
     if (nowMs - this.#seenMs > aliveGapMsMax) this.#add(this.#seenMs, nowMs);
     this.#seenMs = nowMs;
     if (Math.abs(nowMs - this.#storedMs) >= aliveEveryMs) await this.#store(nowMs);
@@ -61,16 +64,26 @@ export class Downtime {
     await this.#store(nowMs);
   }
 
-  /** The downtimes that overlap a range, in their order. */
+  /** The downtimes that overlap a range, in their order. None is later than the newest sign of life. */
   within(fromMs: number, toMs: number): readonly (readonly [fromMs: number, toMs: number])[] {
     return this.#gaps.filter(([from, to]) => from < toMs && to > fromMs);
   }
 
   #add(fromMs: number, toMs: number): void {
     this.#gaps.push([fromMs, toMs]);
-    this.#gaps = this.#gaps.filter(([, to]) => toMs - to < downtimeAgeMsMax).slice(-downtimesMax);
+    // Their age is that before the gap: a clock that is far ahead for a moment must not let them be forgotten.
+    this.#gaps = this.#gaps.filter(([, to]) => fromMs - to < downtimeAgeMsMax).slice(-downtimesMax);
     this.#storedMs = Number.NEGATIVE_INFINITY;
     this.#hasUnstoredGap = true;
+  }
+
+  /** The server is alive at `nowMs`, so a downtime that reaches beyond was measured with a clock that was ahead. */
+  #cutAfter(nowMs: number): void {
+    if (this.#gaps.every(([, toMs]) => toMs <= nowMs)) return;
+    this.#gaps = this.#gaps
+      .filter(([fromMs]) => fromMs < nowMs)
+      .map(([fromMs, toMs]) => [fromMs, Math.min(toMs, nowMs)]);
+    this.#storedMs = Number.NEGATIVE_INFINITY;
   }
 
   #writeMark(nowMs: number): void {

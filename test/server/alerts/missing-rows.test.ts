@@ -11,7 +11,11 @@ import { awaitRows } from "../../../server/alerts/state/incomplete-buckets.ts";
 import { verdictState } from "../../../server/alerts/state/verdict.ts";
 import { Disk } from "./disk.ts";
 import { naiveOpenState, windowOf } from "./naive.ts";
-import { ruleOf, World } from "./world.ts";
+import { alertOf, ruleOf, World } from "./world.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
@@ -161,6 +165,61 @@ test("a downtime begins at the newest sign of life, and a gap that is not stored
   expect(markMs).toBe(14_000);
   await expect(second.recordStop(31_000)).rejects.toThrow("the disk is full");
   expect(markMs).toBe(14_000);
+});
+
+test("a clock that was ahead leaves no downtime in the future, and what was one before stays one", async () => {
+  const disk = new Disk();
+  const found = (downtime: Downtime) => downtime.within(0, 1_000 * hour);
+  await new Downtime(disk.open(), 0).recordStop(0);
+  const downtime = new Downtime(disk.open(), 10 * minute);
+  for (let ms = 10 * minute; ms <= 20 * minute; ms += second) await downtime.recordAlive(ms);
+  expect(found(downtime)).toEqual([[0, 10 * minute]]);
+  for (const aheadMs of [4 * hour, 100 * hour]) {
+    const beforeMs = 20 * minute;
+    await downtime.recordAlive(beforeMs + aheadMs);
+    await downtime.recordAlive(beforeMs + aheadMs + second);
+    await downtime.recordAlive(beforeMs + second);
+    const kept = [
+      [0, 10 * minute],
+      [beforeMs, beforeMs + second],
+    ];
+    expect(found(downtime)).toEqual(kept);
+    expect(found(new Downtime(disk.open(), 21 * minute)).slice(0, 2)).toEqual(kept);
+  }
+});
+
+test("a start before the clock is set right counts the real downtime alone", async () => {
+  const disk = new Disk();
+  await new Downtime(disk.open(), 0).recordStop(0);
+  const ahead = new Downtime(disk.open(), 4 * hour);
+  await ahead.recordAlive(4 * hour);
+  // The process may also die before the clock is set right.
+  expect(new Downtime(disk.open(), 6 * minute).within(0, 10 * hour)).toEqual([[0, 6 * minute]]);
+  await ahead.recordAlive(5 * minute);
+  expect(ahead.within(0, 10 * hour)).toEqual([[0, 5 * minute]]);
+  const next = new Downtime(disk.open(), 7 * minute).within(0, 10 * hour);
+  expect(next).toEqual([
+    [0, 5 * minute],
+    [5 * minute, 7 * minute],
+  ]);
+});
+
+test("alerts fire as ever once a clock that was ahead for a moment is set right", async () => {
+  const startMs = Date.UTC(2026, 0, 10, 12);
+  const world = new World(startMs);
+  const evaluator = world.open({ retryWaitMs: 5 * minute });
+  await evaluator.upsert(alertOf("a", "q"));
+  await evaluator.begin();
+  await world.runUntil(startMs + 5 * minute);
+  world.nowMs += 4 * hour;
+  await evaluator.evaluateDue();
+  world.nowMs -= 4 * hour - second;
+  for (let m = -10; m < 90; m++) {
+    world.put("q", { name: "x" }, startMs + m * minute, m >= 60 && m < 70 ? 9 : 1);
+  }
+  await world.runUntil(startMs + 90 * minute);
+  expect(world.told()).toEqual(["fired x", "resolved x recovered"]);
+  expect(world.messages()[0]!.event.firedAtMs).toBe(startMs + 61 * minute);
 });
 
 test("a stop while the disk is full is no failure, and the downtime begins at it", async () => {
