@@ -32,6 +32,9 @@ interface Movement {
   isCount: boolean;
 }
 
+type FoldPlan = Extract<SeriesPlan, { kind: "fold" }>;
+type CalculationPlan = Extract<SeriesPlan, { kind: "calculation" }>;
+
 const anyChange: Movement = { effect: "change", isCount: false };
 const growingCount: Movement = { effect: "raise", isCount: true };
 
@@ -59,7 +62,7 @@ function movementOf(plan: SeriesPlan, scans: readonly Scan[]): Movement {
       return scan.kind === "rows" ? rowMovement(scan, plan.aggregate) : sampleMovement(scan);
     }
     case "fold":
-      return foldMovement(plan.fold.op, movementOf(plan.of, scans));
+      return foldMovement(plan, scans);
     case "negation": {
       const { effect } = movementOf(plan.of, scans);
       return { effect: opposite(effect), isCount: false };
@@ -97,14 +100,42 @@ function sampleMovement({ of, aggregate: { op } }: SampleScan): Movement {
 }
 
 /** New series may come to a fold, besides those that move. */
-function foldMovement(op: string, inner: Movement): Movement {
-  if (op === "count" || op === "distinct") return growingCount;
+function foldMovement({ fold: { op }, of }: FoldPlan, scans: readonly Scan[]): Movement {
+  if (op === "count" || op === "distinct") return onlyGainsSeries(of, scans) ? growingCount : anyChange;
+  const inner = movementOf(of, scans);
   if (op === "sum") return inner.effect === "raise" && inner.isCount ? growingCount : anyChange;
   if (op === "max" && inner.effect === "raise") return inner;
   return op === "min" && inner.effect === "lower" ? { effect: "lower", isCount: false } : anyChange;
 }
 
-type CalculationPlan = Extract<SeriesPlan, { kind: "calculation" }>;
+/** Whether more rows let no series lose its point, however the points move. A comparison or `unless` may drop one. */
+function onlyGainsSeries(plan: SeriesPlan, scans: readonly Scan[]): boolean {
+  switch (plan.kind) {
+    case "scan": {
+      const scan = scans[plan.scan]!;
+      return scan.kind === "samples" || !scan.steps.some(isOrderedStep);
+    }
+    case "window":
+      return true;
+    case "fold":
+    case "negation":
+    case "map":
+    case "relabel":
+    case "sort":
+      return onlyGainsSeries(plan.of, scans);
+    case "calculation": {
+      const { op, bool, left, right } = plan;
+      const givesAllPoints = bool || op === "+" || op === "-" || op === "*";
+      // A series that comes to one side may let those of the other side match no more.
+      if (!givesAllPoints || (left.kind !== "number" && right.kind !== "number")) return false;
+      return [left, right].every((side) => side.kind === "number" || onlyGainsSeries(side, scans));
+    }
+    case "absent":
+    case "top":
+    case "histogramQuantile":
+      return false;
+  }
+}
 
 function calculationMovement({ op, left, right }: CalculationPlan, scans: readonly Scan[]): Movement {
   if (right.kind === "number" && left.kind !== "number") {

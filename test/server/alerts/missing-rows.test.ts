@@ -51,6 +51,15 @@ test.each([
   ["max(count(logs{}) by (service.name))", "raise"],
   ["min(count(logs{}) by (service.name))", "change"],
   ["avg(count(logs{}) by (service.name))", "change"],
+  ["count(avg(duration_ms, traces{}) by (service.name))", "raise"],
+  ["count(count(logs{}) by (service.name) > bool 5)", "raise"],
+  ["count(count(logs{}) by (service.name) * 2)", "raise"],
+  ["count_distinct(service.name, count(logs{}) by (service.name))", "raise"],
+  ["count(count(logs{}) by (service.name) < 5)", "change"],
+  ["count_distinct(service.name, count(logs{}) by (service.name) < 5)", "change"],
+  ["count(count(logs{}) by (a) unless count(traces{}) by (a))", "change"],
+  ["count(sum(count(logs{}) by (a, b) < 5) by (a))", "change"],
+  ["count(absent(count(logs{})))", "change"],
 ] as const)("missing rows of %s: %s", (query, effect) => {
   expect(shapeOf(query).missing.effect).toBe(effect);
 });
