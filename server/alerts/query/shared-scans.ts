@@ -6,6 +6,7 @@ import {
   type AggregateQuery,
   type AggregateResult,
   Failure,
+  type Signal,
   type Step,
   type Store,
 } from "../../../engine/index.ts";
@@ -13,13 +14,10 @@ import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { Semaphore } from "../../throttle/semaphore.ts";
 import { familyMin, scansInFlightMax } from "../limits.ts";
-import { KnownBuckets } from "./known-buckets.ts";
+import { type ArrivalTimes, KnownBuckets } from "./known-buckets.ts";
 import { type FamilyScan, makeFamilyQuery, scanKeyOf, splitAnswer } from "./scan-family.ts";
 
-/**
- * How long the result of a scan also answers equal scans that come later. At the time of the scan, its buckets have
- * been complete for longer than that.
- */
+/** How long the result of a scan also answers equal scans that come later, as long as no row comes that it would read. */
 const recentMs = 5_000;
 /** Results that are kept at once to answer equal scans. */
 const recentMax = 4_096;
@@ -39,13 +37,21 @@ interface WaitingScan {
   resolve: (answer: AggregateResult | Promise<AggregateResult>) => void;
 }
 
+interface RecentScan {
+  answer: Promise<AggregateResult>;
+  untilMs: number;
+  /** Rows that arrived after it may not be in the answer. */
+  position: number;
+}
+
 export class SharedScans implements SearchableStore {
   readonly #store: SearchableStore;
   readonly #scans: Counter;
   readonly #scanning = new Semaphore(scansInFlightMax);
-  readonly #recent = new Map<string, { answer: Promise<AggregateResult>; untilMs: number }>();
+  readonly #recent = new Map<string, RecentScan>();
   /** Aborts the scans that run for a whole family, which no single caller can abort. */
   readonly #familyAbort = new AbortController();
+  readonly #arrivals: ArrivalTimes;
   readonly #known: KnownBuckets;
   #waiting: WaitingScan[] = [];
 
@@ -61,10 +67,11 @@ export class SharedScans implements SearchableStore {
 
   constructor(store: SearchableStore & Pick<Store, "arrivalMax" | "oldestArrivedMs">, metrics: Metrics) {
     this.#store = store;
-    this.#known = new KnownBuckets({
+    this.#arrivals = {
       position: () => store.arrivalMax,
       oldestMs: (signal, position) => store.oldestArrivedMs(signal, position),
-    });
+    };
+    this.#known = new KnownBuckets(this.#arrivals);
     this.#scans = metrics.counter(
       "svc_alert_scans_total",
       "Scans that evaluations asked for: run alone, shared with an equal one, merged with others into one.",
@@ -79,7 +86,7 @@ export class SharedScans implements SearchableStore {
   aggregate(query: AggregateQuery, limits?: Limits): Promise<AggregateResult> {
     // Rows that a stage over several rows has found differ from query to query.
     if (query.steps.some(isOfArrivals)) return this.#runAlone(query, limits);
-    return this.#shareRecent(["rows", query], () => {
+    return this.#shareRecent("rows", query.signal, query, () => {
       return this.#known.read(query.signal, query, (scan) => {
         const member = scanKeyOf(scan);
         return member === undefined
@@ -90,7 +97,7 @@ export class SharedScans implements SearchableStore {
   }
 
   aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SearchableStore["aggregateSamples"]> {
-    return this.#shareRecent(["samples", query], () => {
+    return this.#shareRecent("samples", "metrics", query, () => {
       return this.#known.read("metrics", query, (scan) => {
         this.#scans.add(1, { run: "alone" });
         return this.#scanning.run(() => this.#store.aggregateSamples(scan, limits));
@@ -141,23 +148,37 @@ export class SharedScans implements SearchableStore {
     }
   }
 
-  /** Returns the recent result of an equal scan, or runs `scan`. Scans are equal where `identity` has the same JSON. */
-  #shareRecent<A extends AggregateResult>(identity: unknown[], scan: () => Promise<A>): Promise<A> {
-    const key = JSON.stringify(identity, (_, value: unknown) =>
+  /** Returns the recent result of an equal scan, or runs it. Scans are equal where `kind` and the JSON of `query` are. */
+  #shareRecent<A extends AggregateResult>(
+    kind: "rows" | "samples",
+    signal: Signal,
+    query: AggregateQuery | SampleQuery,
+    scan: () => Promise<A>,
+  ): Promise<A> {
+    const key = JSON.stringify([kind, query], (_, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,
     );
     const known = this.#recent.get(key);
-    if (known !== undefined && known.untilMs > performance.now()) {
+    if (known !== undefined && this.#isCurrent(known, signal, query.toNs)) {
       this.#scans.add(1, { run: "shared" });
       // Equal queries have results of the same type.
       return known.answer as Promise<A>;
     }
+    // Taken before anything is read: what arrives meanwhile counts as not read.
+    const position = this.#arrivals.position(signal);
     const answer = scan();
     this.#recent.delete(key);
-    this.#recent.set(key, { answer, untilMs: performance.now() + recentMs });
+    this.#recent.set(key, { answer, untilMs: performance.now() + recentMs, position });
     // A failure is not shared with later scans.
     answer.catch(() => this.#recent.delete(key));
     if (this.#recent.size > recentMax) this.#recent.delete(this.#recent.keys().next().value!);
     return answer;
+  }
+
+  /** Whether no row has arrived since that a scan up to `toNs` might read. Rows of later times do not matter to it. */
+  #isCurrent({ untilMs, position }: RecentScan, signal: Signal, toNs: bigint): boolean {
+    if (untilMs <= performance.now()) return false;
+    const oldestMs = this.#arrivals.oldestMs(signal, position);
+    return oldestMs === undefined || BigInt(Math.floor(oldestMs)) * 1_000_000n >= toNs;
   }
 }

@@ -76,6 +76,44 @@ test(`merged scans answer each query as it is answered alone (SVC_SEED=${seed})`
   expect(Number(merged)).toBeGreaterThan(30);
 });
 
+test("a scan shares the answer of an equal one until a row comes that it reads", async () => {
+  const metrics = new Metrics();
+  const shared = new SharedScans(store, metrics);
+  const fromMs = startMs + 3_600_000;
+  const appendAt = async (ms: number) => {
+    const timeNs = BigInt(ms) * 1_000_000n;
+    const labels = { pod: "p0" };
+    await store.append("logs", [{ timeNs, level: "info", message: "m", attributes: labels }]);
+    await store.appendSamples([{ timeNs, name: "load", type: "gauge", unit: "", value: 1, labels }]);
+  };
+  const ask = async (query: string) => {
+    const asked = { query, startMs: fromMs, endMs: fromMs + 59_999, bucketSeconds: 60 };
+    const { series } = await queryTimeseries(shared, asked);
+    expect(series).toEqual((await queryTimeseries(store, asked)).series);
+    return series[0]!.points[0]![1];
+  };
+  const sharedScans = () =>
+    Number(/svc_alert_scans_total\{run="shared"\} (\d+)/.exec(metrics.text())?.[1] ?? 0);
+  const queries = ["count(logs)", "sum(sum_over_time(load[1m]))"];
+  const askAll = async () => {
+    const found: number[] = [];
+    for (const query of queries) found.push(await ask(query));
+    return found;
+  };
+  await appendAt(fromMs + 1_000);
+  expect(await askAll()).toEqual([1, 1]);
+  expect(sharedScans()).toBe(0);
+  // Rows after the end of the bucket do not matter.
+  await appendAt(fromMs + 60_000);
+  expect(await askAll()).toEqual([1, 1]);
+  expect(sharedScans()).toBe(2);
+  await appendAt(fromMs + 59_999);
+  expect(await askAll()).toEqual([2, 2]);
+  expect(sharedScans()).toBe(2);
+  await Promise.all(queries.map(ask));
+  expect(sharedScans()).toBe(4);
+});
+
 test("what goes wrong together goes wrong for each, and nothing waits for ever", async () => {
   const broken = Object.assign(Object.create(store) as Store, {
     aggregate: () => Promise.reject(new Error("the disk is gone")),
