@@ -2,7 +2,7 @@
 import { EvaluationLog } from "./evaluation-log.ts";
 import type { QueryGroup } from "./query-group.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
-import { type AlertState, hasUnnotifiedFire } from "./state/alert-state.ts";
+import { type AlertState, hasUnnotifiedFire, valueOfRule } from "./state/alert-state.ts";
 import { type FiringSummary, summarizeFiring } from "./state/firing-summary.ts";
 
 /** The definition and the state are changed one change at a time (`inTurn`), each until the new state is stored. */
@@ -73,6 +73,6 @@ function hasNewRule(
   { instances }: AlertState,
 ): boolean {
   return Object.values(instances).some(({ rules }) =>
-    evaluationRules.some(({ name }) => rules[name] === undefined),
+    evaluationRules.some(({ name }) => valueOfRule(rules, name) === undefined),
   );
 }

@@ -1,7 +1,7 @@
 /** How an alert's state changes when people edit or delete the alert, or the clock goes back. Pure functions. */
 import type { ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
-import { type AlertState, adoptRule, type Instance, makeFreshState } from "./alert-state.ts";
+import { type AlertState, adoptRule, type Instance, makeFreshState, valueOfRule } from "./alert-state.ts";
 import type { ClosedFire } from "./fire.ts";
 
 export interface AlertEdit {
@@ -18,12 +18,15 @@ export function adoptAlert(alert: AlertDefinition, before: AlertState | undefine
   if (before.definition !== seriesDefinition(alert)) {
     return { state: makeFreshState(alert, nowMs), closed: closeAllFires(before, nowMs, "changed") };
   }
-  const rules: AlertState["rules"] = {};
-  for (const rule of alert.timeseries.evaluationRules) {
-    const known = before.rules[rule.name];
-    rules[rule.name] = known?.definition === ruleDefinition(rule) ? known : adoptRule(rule, nowMs);
-  }
-  const isKept = (name: string) => rules[name] !== undefined && rules[name] === before.rules[name];
+  const adopted = alert.timeseries.evaluationRules.map((rule) => {
+    const known = valueOfRule(before.rules, rule.name);
+    return [rule.name, known?.definition === ruleDefinition(rule) ? known : adoptRule(rule, nowMs)] as const;
+  });
+  const rules: AlertState["rules"] = Object.fromEntries(adopted);
+  const isKept = (name: string) => {
+    const now = valueOfRule(rules, name);
+    return now !== undefined && now === valueOfRule(before.rules, name);
+  };
   if (Object.keys(before.rules).every(isKept) && Object.keys(rules).every(isKept)) {
     return { state: before, closed: [] };
   }

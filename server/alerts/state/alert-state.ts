@@ -105,6 +105,11 @@ export function adoptRule(rule: EvaluationRule, nowMs: number): AdoptedRule {
   return { definition: ruleDefinition(rule), adoptedMs: nowMs };
 }
 
+/** What a record has for the name of a rule, which people choose: it may be `constructor` or `__proto__`. */
+export function valueOfRule<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 /** The key of an instance: the same for the same labels in any order. */
 export function instanceKey(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));

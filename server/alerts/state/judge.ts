@@ -3,14 +3,15 @@
 import type { EvaluationRule } from "../../model/alert.ts";
 import type { Datapoint, ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, isBreaching, windowBuckets } from "./alert-definition.ts";
-import type {
-  AdoptedRule,
-  AlertState,
-  EarlierState,
-  Instance,
-  OpenFire,
-  RuleCondition,
-  RuleState,
+import {
+  type AdoptedRule,
+  type AlertState,
+  type EarlierState,
+  type Instance,
+  type OpenFire,
+  type RuleCondition,
+  type RuleState,
+  valueOfRule,
 } from "./alert-state.ts";
 import { knownFires, stateBefore } from "./correction.ts";
 import { type ClosedFire, type Fire, openFire } from "./fire.ts";
@@ -77,15 +78,16 @@ export class Judge {
     this.#isFirst ||= first >= revisedMs;
     const instances: Record<string, Instance> = {};
     for (const [key, { labels, rules }] of Object.entries(this.#instances)) {
-      const kept: Instance["rules"] = {};
+      const kept: [name: string, state: RuleState][] = [];
       for (const [name, state] of Object.entries(rules)) {
         const fromMs = Math.max(revisedMs, this.#firstOf(this.#adopted[name]!, throughMs));
         const then = stateBefore(state, fromMs, throughMs);
-        if (then !== undefined) kept[name] = then;
+        if (then !== undefined) kept.push([name, then]);
         const known = knownFires(state);
         this.#rejudge({ key, labels, name, state, known, start: then, fromMs, throughMs });
       }
-      if (Object.keys(kept).length > 0 || this.#window.unlabelled) instances[key] = { labels, rules: kept };
+      if (kept.length === 0 && !this.#window.unlabelled) continue;
+      instances[key] = { labels, rules: Object.fromEntries(kept) };
     }
     this.#instances = instances;
   }
@@ -116,7 +118,7 @@ export class Judge {
     const newest = this.#window.buckets.length - 1;
     for (const key in this.#instances) {
       for (const rule of this.#rules) {
-        if (this.#instances[key]!.rules[rule.name] !== undefined || newest < 0) continue;
+        if (newest < 0 || valueOfRule(this.#instances[key]!.rules, rule.name) !== undefined) continue;
         this.#apply(rule, key, this.#window.series.get(key)!, newest);
       }
     }
@@ -206,7 +208,7 @@ export class Judge {
   #apply(rule: EvaluationRule, key: string, series: WindowSeries, index: number): void {
     const { effects, buckets } = this.#window;
     const instance = this.#instances[key]!;
-    const before: RuleState | undefined = instance.rules[rule.name];
+    const before = valueOfRule(instance.rules, rule.name);
     const verdict = verdictState(series.values, rule.static, index + 1, effects);
     const to = verdict === "keep" ? (before?.state ?? "noData") : verdict;
     const bucketMs = buckets[index]!;
@@ -345,7 +347,8 @@ export class Judge {
     const series = this.#window.series.get(key);
     const endMs = this.#window.buckets[newest]! + this.#bucketMs;
     const instance = this.#instances[key];
-    const corrected = rejudged.finish(instance?.rules[name], endMs, (fromMs) =>
+    const after = instance && valueOfRule(instance.rules, name);
+    const corrected = rejudged.finish(after, endMs, (fromMs) =>
       this.#makeFire(rule, key, series!, newest, fromMs),
     );
     if (instance !== undefined && corrected.state !== undefined) {

@@ -161,3 +161,40 @@ describe(`laws (SVC_SEED=${seed})`, () => {
     );
   });
 });
+
+/** What is told of a rule and of an alert with the same query: while late rows come, after a start, and after an edit. */
+async function toldOfRule(name: string): Promise<unknown[]> {
+  const world = new World(startMs);
+  const start = async (odd: EvaluationRule) => {
+    world.open({ lateRowsMs: 60 * minute });
+    for (const alert of [alertOf("a", "q", [odd, ruleOf()]), alertOf("b", "q")])
+      await world.evaluator.upsert(alert);
+    await world.evaluator.begin();
+  };
+  const rule = ruleOf({ name, above: 3 });
+  await start(rule);
+  for (const [i, value] of [1, 9, 9, 1, 1, 1, 1, 1, 4, 9, 9, 9].entries()) {
+    world.put("q", { name: "x" }, startMs + i * minute, value);
+  }
+  world.replace("q", { name: "x" }, startMs + 4 * minute, 9, startMs + 7 * minute);
+  await world.runUntil(startMs + 9 * minute + 50_000);
+  await start(rule);
+  await world.runUntil(startMs + 11 * minute);
+  await world.evaluator.upsert(alertOf("a", "q", [ruleOf({ name, above: 8 }), ruleOf()]));
+  await world.runUntil(startMs + 12 * minute);
+  world.nowMs += 1;
+  await world.evaluator.upsert(alertOf("a", "q"));
+  await world.runUntil(startMs + 14 * minute);
+  const told = world.messages().map(({ event }) => {
+    const { type, alertId, firedAtMs, reason = "", late } = event;
+    return `${alertId} ${event.rule === name ? "odd" : event.rule} ${type} ${firedAtMs - startMs} ${reason} ${late}`;
+  });
+  const failed = ["a", "b"].map((id) => world.evaluator.summaryOf(id)!.error);
+  return [...told.sort(), ...failed, ...world.logged];
+}
+
+test.each(["constructor", "toString", "valueOf", "__proto__"])("a rule may be called %s", async (name) => {
+  const told = await toldOfRule("plain");
+  expect(told.length).toBeGreaterThan(12);
+  expect(await toldOfRule(name)).toEqual(told);
+});
