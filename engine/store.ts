@@ -205,8 +205,7 @@ export class Store {
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
     const { control, end } = startControl(limits, this.#queryMemory);
-    let finish!: () => void;
-    void this.#running.track(new Promise<void>((resolve) => (finish = resolve)));
+    const finish = this.#running.beginScan(control.deadlineAtMs);
     try {
       yield* readChunks({ ...this.#scatterContext(), control }, query);
     } finally {
@@ -295,6 +294,7 @@ export class Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#backup?.close();
+    this.#running.endScans();
     await this.#maintenance.close();
     await this.#queriesEnded();
     try {

@@ -51,7 +51,10 @@ export async function addDays(
     if (ref.kind !== "sealed") residual.push(ref);
     else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
   }
-  for (const refs of days.values()) if (!(await add(refs))) residual.push(...refs);
+  for (const refs of days.values()) {
+    if (await add(refs)) continue;
+    for (const ref of refs) residual.push(ref);
+  }
   return residual;
 }
 

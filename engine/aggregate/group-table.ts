@@ -3,7 +3,11 @@ import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
 import { capAnswerBytes, type QueryControl } from "../plan/query-control.ts";
 import { growArray } from "../vector/arrays.ts";
+import { hashWithKey, threadKey } from "../vector/keyed-hash.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
+
+/** Probes for a new group above which the texts were chosen to collide, as in `TextTable`. */
+const probesMax = 128;
 
 /**
  * A hash table from lists of texts, one per field, to group numbers. It works on UTF-8 bytes, so texts from
@@ -15,10 +19,11 @@ export class GroupTable {
   readonly #caps: GroupCaps;
   /** Group g has the texts from g × fields on. */
   readonly #labels = new TextBuilder();
-  /** Hash of each group. */
+  /** Hash of each group: with a secret, once texts were found that were chosen to collide. */
   #hashes = new Int32Array(64);
   /** Group number plus 1, or 0 for an empty slot; a power of two, twice as long as the hashes. */
   #slots = new Int32Array(128);
+  #isKeyed = false;
   #count = 0;
   #staged: Buffer = Buffer.allocUnsafeSlow(1024);
   #stagedBytes = 0;
@@ -73,9 +78,14 @@ export class GroupTable {
     const hash = this.#hashStaged();
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
+    let probes = 0;
     for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
       if (this.#hashes[taken - 1] === hash && this.#equalsStaged(taken - 1))
         return this.#clearStaged(taken - 1);
+      if (++probes > probesMax && !this.#isKeyed) {
+        this.#goOverToKeyedHash();
+        return this.findOrAddStaged();
+      }
       slot = (slot + 1) & mask;
     }
     this.#checkCaps();
@@ -125,11 +135,26 @@ export class GroupTable {
 
   /** Includes where texts end: "ab", "c" is another list than "a", "bc". */
   #hashStaged(): number {
+    if (this.#isKeyed) return hashTexts(viewOf(this.#staged), 0, this.#stagedBytes, this.#ends);
     let hash = 0x811c9dc5;
     const staged = this.#staged;
     for (let i = 0; i < this.#stagedBytes; i++) hash = Math.imul(hash ^ staged[i]!, 0x01000193);
     for (let i = 0; i < this.#fields; i++) hash = Math.imul(hash ^ this.#ends[i]!, 0x01000193);
     return hash ^ (hash >>> 15);
+  }
+
+  #goOverToKeyedHash(): void {
+    this.#isKeyed = true;
+    const view = viewOf(this.#labels.bytes);
+    const ends = new Uint32Array(this.#fields);
+    for (let group = 0; group < this.#count; group++) {
+      const first = group * this.#fields;
+      const from = this.#labels.startOf(first);
+      for (let field = 0; field < this.#fields; field++)
+        ends[field] = this.#labels.startOf(first + field + 1) - from;
+      this.#hashes[group] = hashTexts(view, from, this.#labels.startOf(first + this.#fields), ends);
+    }
+    this.#placeIn(new Int32Array(this.#slots.length));
   }
 
   #equalsStaged(group: number): boolean {
@@ -156,16 +181,30 @@ export class GroupTable {
   }
 
   #grow(): void {
-    const hashes = growArray(this.#hashes, this.#count * 2);
-    this.#hashes = hashes;
-    this.#slots = new Int32Array(hashes.length * 2);
-    const mask = this.#slots.length - 1;
-    for (let group = 0; group < this.#count; group++) {
-      let slot = hashes[group]! & mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.#slots[slot] = group + 1;
-    }
+    this.#hashes = growArray(this.#hashes, this.#count * 2);
+    this.#placeIn(new Int32Array(this.#hashes.length * 2));
   }
+
+  /** Places all groups in these slots, which are free. */
+  #placeIn(slots: Int32Array<ArrayBuffer>): void {
+    const mask = slots.length - 1;
+    for (let group = 0; group < this.#count; group++) {
+      let slot = this.#hashes[group]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = group + 1;
+    }
+    this.#slots = slots;
+  }
+}
+
+/** A hash with a secret of texts that lie one after the other in [from, to), and of where each ends. */
+function hashTexts(view: DataView, from: number, to: number, ends: Uint32Array): number {
+  const ofBytes = hashWithKey(view, from, to, threadKey);
+  return hashWithKey(viewOf(ends), 0, ends.byteLength, [ofBytes, threadKey[1]]) | 0;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array | Uint32Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** Limits on the groups of a query. */

@@ -147,7 +147,7 @@ async function copyFile(
       if (bytesRead === 0) break;
       const content = block.subarray(0, bytesRead);
       hash.update(content);
-      if (!content.equals(zeros.subarray(0, bytesRead))) await target.write(content, 0, bytesRead, at);
+      if (!content.equals(zeros.subarray(0, bytesRead))) await writeWhole(target, content, at);
       at += bytesRead;
       onProgress(at);
     }
@@ -158,6 +158,15 @@ async function copyFile(
   } finally {
     await source.close();
     await target.close();
+  }
+}
+
+/** A write may take a part of the bytes, as on a disk that is almost full. */
+async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.byteLength; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.byteLength - done, at + done);
+    if (bytesWritten === 0) throw new Failure("disk-full", "the disk takes no more bytes");
+    done += bytesWritten;
   }
 }
 

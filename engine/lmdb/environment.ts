@@ -255,14 +255,20 @@ class WriteEnvironment extends ReadEnvironment {
     try {
       await commit(this.#database, changes);
       this.file.checkLinked();
-      const meta = this.#readMetaIfSound();
-      this.#metaBytes = meta?.bytes;
-      this.#reservation.releaseUnused(meta);
-      this.#fileBytes = this.file.byteLength();
     } catch (error) {
       await this.#closeLmdb();
       this.#metaBytes = this.#readMetaIfSound()?.bytes;
       throw toDiskFullFailure(error, this.dir, changes);
+    }
+    try {
+      const meta = this.#readMetaIfSound();
+      this.#metaBytes = meta?.bytes;
+      this.#reservation.releaseUnused(meta);
+      this.#fileBytes = this.file.byteLength();
+    } catch {
+      // The change is stored: an error of what follows is none of the change. The next write opens the file again.
+      this.#metaBytes = undefined;
+      await this.#closeLmdb().catch(() => undefined);
     }
   }
 

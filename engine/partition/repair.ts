@@ -50,8 +50,11 @@ export async function repairPartition(dir: string, day: number, report: ReportPr
     `rebuilt: ${chunks.length} chunks with ${chunks.reduce((sum, { rows }) => sum + rows, 0)} rows could be read`,
   );
   // The journal must not add rows a second time that are in a salvaged chunk.
-  const arrivalSealed = Math.max(known.manifest.arrivalSealed, ...found.map(({ entry }) => entry.arrivalMax));
-  const chunkNext = Math.max(known.manifest.chunkNext, ...found.map(({ entry }) => entry.id + 1));
+  let { arrivalSealed, chunkNext } = known.manifest;
+  for (const { entry } of found) {
+    arrivalSealed = Math.max(arrivalSealed, entry.arrivalMax);
+    chunkNext = Math.max(chunkNext, entry.id + 1);
+  }
   const version = known.manifest.version + 1;
   const headersFound = found.map(({ header }) => header);
   const base = known.isIntact ? known.manifest : addAttributeKeys(known.manifest, headersFound);

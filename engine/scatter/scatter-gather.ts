@@ -275,11 +275,15 @@ export function threadOfChunk(ref: ChunkRef, shards: number): number {
   return sum % shards;
 }
 
+/** Longer timers end at once. */
+export const timerMsMax = 2 ** 31 - 1;
+
 /** Runs a task on a thread; where no answer comes in time after the deadline, the thread is ended and replaced. */
 export async function runWithin<T>(thread: ScanThread, task: QueryTask): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     const wait = task.control.deadlineAtMs - monotonicMs() + deadlineGraceMs;
+    if (wait > timerMsMax) return;
     timer = setTimeout(() => {
       reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
       void thread.replace();

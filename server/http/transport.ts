@@ -336,13 +336,16 @@ function checkContentType(accepted: readonly string[], head: Head): void {
   throw new Refusal(415, `the Content-Type must be ${named}, ${got}`);
 }
 
+/** Longer timers end at once. */
+const timerMsMax = 2 ** 31 - 1;
+
 async function withinDeadline(
   route: Route,
   exchange: RequestExchange,
   request: ServerRequest,
 ): Promise<Reply> {
   const late = tryLater(`no answer within ${route.deadlineMs / 1000} s`, 1);
-  const timer = setTimeout(() => exchange.abort(late), route.deadlineMs);
+  const timer = setTimeout(() => exchange.abort(late), Math.min(route.deadlineMs, timerMsMax));
   const aborted = new Promise<never>((_, reject) => {
     const stop = () => reject(request.signal.reason as Error);
     if (request.signal.aborted) stop();
