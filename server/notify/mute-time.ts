@@ -39,12 +39,29 @@ function endOf(
         ? end - minute
         : undefined;
   if (minutesLeft === undefined) return undefined;
-  const endMs = Math.floor(atMs / minuteMs) * minuteMs + minutesLeft * minuteMs;
+  const plannedMs = Math.floor(atMs / minuteMs) * minuteMs + minutesLeft * minuteMs;
   // Where clocks are set in between, the minutes that are left are not those of the clock.
-  const offMinutes = end - localTime(endMs, timeZone).minute;
+  const offMinutes = end - localTime(plannedMs, timeZone).minute;
   const halfDay = dayMinutes / 2;
   const shift = ((((offMinutes + halfDay) % dayMinutes) + dayMinutes) % dayMinutes) - halfDay;
-  return endMs + shift * minuteMs;
+  const endMs = plannedMs + shift * minuteMs;
+  const isReached = localTime(endMs, timeZone).minute === end % dayMinutes;
+  return isReached ? endMs : findClockChange(endMs, plannedMs, timeZone);
+}
+
+/** When clocks are set between two times: the first minute of the new time. No clock shows the minutes that it skips. */
+function findClockChange(beforeMs: number, afterMs: number, timeZone: string): number {
+  const offsetMinutes = (ms: number) => {
+    return (((localTime(ms, timeZone).minute - ms / minuteMs) % dayMinutes) + dayMinutes) % dayMinutes;
+  };
+  const before = offsetMinutes(beforeMs);
+  let [low, high] = [beforeMs / minuteMs, afterMs / minuteMs];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetMinutes(middle * minuteMs) === before) low = middle;
+    else high = middle;
+  }
+  return high * minuteMs;
 }
 
 function minutesOf(clockTime: string): number {

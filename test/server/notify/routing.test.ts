@@ -112,6 +112,10 @@ describe("mute times", () => {
   const nights: MuteTime = { from: "22:00", to: "06:30" };
   const weekend: MuteTime = { days: ["saturday", "sunday"] };
   const berlin: MuteTime = { from: "18:00", to: "08:00", timeZone: "Europe/Berlin" };
+  const untilTwo: MuteTime = { from: "22:00", to: "02:00", timeZone: "America/New_York" };
+  const untilHalfPastTwo: MuteTime = { ...untilTwo, to: "02:30" };
+  const untilHalfPastOne: MuteTime = { ...untilTwo, to: "01:30" };
+  const cairo: MuteTime = { from: "20:00", timeZone: "Africa/Cairo" };
   const cases: [string, MuteTime[], string, string | undefined][] = [
     ["before a night", [nights], "2026-01-14T21:59:59Z", undefined],
     ["in a night", [nights], "2026-01-14T22:00:00Z", "2026-01-15T06:30:00Z"],
@@ -130,12 +134,76 @@ describe("mute times", () => {
     ["another time zone in summer", [berlin], "2026-07-14T16:00:00Z", "2026-07-15T06:00:00Z"],
     ["a night in which clocks are set forward", [berlin], "2026-03-28T20:00:00Z", "2026-03-29T06:00:00Z"],
     ["a night in which clocks are set back", [berlin], "2026-10-24T20:00:00Z", "2026-10-25T07:00:00Z"],
+    ["an end as clocks are set forward", [untilTwo], "2026-03-08T06:30:00Z", "2026-03-08T07:00:00Z"],
+    [
+      "an end in the hour that is skipped",
+      [untilHalfPastTwo],
+      "2026-03-08T03:00:00Z",
+      "2026-03-08T07:00:00Z",
+    ],
+    [
+      "a day that begins in the hour that is skipped",
+      [cairo],
+      "2026-04-23T20:30:00Z",
+      "2026-04-23T22:00:00Z",
+    ],
+    ["an end as clocks are set back", [untilTwo], "2026-11-01T05:30:00Z", "2026-11-01T07:00:00Z"],
+    [
+      "an end in the hour that comes twice",
+      [untilHalfPastOne],
+      "2026-11-01T03:00:00Z",
+      "2026-11-01T05:30:00Z",
+    ],
+    ["the same when it comes again", [untilHalfPastOne], "2026-11-01T06:15:00Z", "2026-11-01T06:30:00Z"],
   ];
   test.each(cases)("%s", (_, muteTimes, now, end) => {
     const found = findMuteEnd(muteTimes, at(now));
     expect(found === undefined ? undefined : new Date(found).toISOString()).toBe(
       end === undefined ? undefined : new Date(at(end)).toISOString(),
     );
+  });
+});
+
+describe("a mute time about a night in which clocks are set", () => {
+  const nights = [
+    "2026-03-08",
+    "2026-11-01",
+    "2026-03-29",
+    "2026-10-25",
+    "2026-04-05",
+    "2026-10-04",
+    "2026-04-24",
+  ];
+  const zones = ["America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Africa/Cairo"];
+
+  test.each(zones)("in %s ends in the first minute that is not part of it, which is to come", (timeZone) => {
+    const ends = ["00:00", "00:30", "01:00", "01:30", "02:00", "02:15", "02:30", "03:00", "03:30", "24:00"];
+    for (const to of ends) {
+      const muteTime: MuteTime = { from: "20:00", to, timeZone };
+      const findEnd = (ms: number) => findMuteEnd([muteTime], ms);
+      for (const night of nights) {
+        const middayMs = Date.parse(`${night}T12:00:00Z`);
+        for (let ms = middayMs - 24 * hour + 7_000; ms < middayMs; ms += hour / 4) {
+          const endMs = findEnd(ms);
+          if (endMs === undefined) continue;
+          const what = `${to} at ${new Date(ms).toISOString()}`;
+          expect(endMs, what).toBeGreaterThan(ms);
+          expect([findEnd(endMs - 1), findEnd(endMs)], what).toEqual([endMs, undefined]);
+        }
+      }
+    }
+  });
+
+  test("keeps a message until it is over, and tries it no more often than that", async () => {
+    const post = new Post();
+    post.nowMs = Date.parse("2026-03-08T06:30:00Z");
+    const muteTimes: MuteTime[] = [{ from: "22:00", to: "02:00", timeZone: "America/New_York" }];
+    post.routes.set("r", { actions: [], muteTimes });
+    await post.put({ event: fired("a"), actions: [{ ...hook("h"), routeId: "r" }] });
+    await post.outbox.sendDue();
+    expect(post.outbox.nextDueMs()).toBe(Date.parse("2026-03-08T07:00:00Z"));
+    await post.pass(hour);
+    expect(post.said()).toEqual(["h fired a"]);
   });
 });
 
