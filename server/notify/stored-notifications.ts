@@ -17,6 +17,8 @@ export class StoredNotifications {
   readonly #ended: string[] = [];
   /** Ids of the begins that have ended and are kept for their ends, by the ids of those; the oldest first. */
   readonly #begun = new Map<string, string>();
+  /** Ids of the messages that a fire goes on, of those that may have reached somebody, by fire and destination. */
+  readonly #toldAgain = new Map<string, Set<string>>();
 
   /** `nowMs`: Unix milliseconds. */
   constructor(state: State, nowMs: number) {
@@ -42,19 +44,15 @@ export class StoredNotifications {
   }
 
   /** Whether a message that a fire goes on may have reached the destination of a notification. */
-  hasToldAgain({ event: { fireId }, action }: Notification): boolean {
-    const key = destinationKey(action);
-    return [...this.#all.values()].some(({ event, ...each }) => {
-      if (event.fireId !== fireId || event.repeat === undefined) return false;
-      return destinationKey(each.action) === key && !hasReachedNobody({ ...each, event });
-    });
+  hasToldAgain(notification: Notification): boolean {
+    return this.#toldAgain.has(fireKeyOf(notification));
   }
 
   /** Adds or replaces a notification that is on disk. */
   take(notification: Notification): void {
     const { id, status } = notification;
     const known = this.#all.get(id);
-    this.#all.set(id, notification);
+    this.#keep(notification);
     if (known !== undefined && known.status !== "waiting") this.#leaveEnded(known);
     if (status === "waiting") return;
     this.#ended.push(id);
@@ -63,6 +61,30 @@ export class StoredNotifications {
     if (begin === undefined) return;
     this.#begun.delete(id);
     this.#ended.unshift(begin);
+  }
+
+  #keep(notification: Notification): void {
+    this.#all.set(notification.id, notification);
+    if (notification.event.repeat === undefined) return;
+    if (hasReachedNobody(notification)) {
+      this.#forgetRepeat(notification);
+      return;
+    }
+    const key = fireKeyOf(notification);
+    const told = this.#toldAgain.get(key) ?? new Set();
+    this.#toldAgain.set(key, told.add(notification.id));
+  }
+
+  #forget(notification: Notification): void {
+    this.#all.delete(notification.id);
+    if (notification.event.repeat !== undefined) this.#forgetRepeat(notification);
+  }
+
+  #forgetRepeat(notification: Notification): void {
+    const key = fireKeyOf(notification);
+    const told = this.#toldAgain.get(key);
+    told?.delete(notification.id);
+    if (told?.size === 0) this.#toldAgain.delete(key);
   }
 
   #leaveEnded(known: Notification): void {
@@ -79,12 +101,12 @@ export class StoredNotifications {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
     // Taken out before the write, so that no other write forgets the same ones instead of further ones.
     const forgotten = this.#takeOldest(Math.max(0, this.#ended.length + ending - endedKept));
-    for (const { id } of forgotten) this.#all.delete(id);
+    for (const each of forgotten) this.#forget(each);
     const removed = forgotten.map(({ id }): StateChange => ({ table, id, value: undefined }));
     try {
       await this.#state.write([...notifications.map((each) => this.changeFor(each)), ...removed]);
     } catch (error) {
-      for (const each of forgotten) this.#all.set(each.id, each);
+      for (const each of forgotten) this.#keep(each);
       this.#ended.unshift(...forgotten.map(({ id }) => id));
       throw error;
     }
@@ -116,5 +138,8 @@ export class StoredNotifications {
     return end === undefined || end.status === "waiting";
   }
 }
+
+/** The same for all notifications of a fire to a destination. */
+const fireKeyOf = ({ event, action }: Notification) => JSON.stringify([event.fireId, destinationKey(action)]);
 
 const orderOf = ({ event }: Notification) => rulesOf(event.type).order;
