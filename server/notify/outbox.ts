@@ -3,21 +3,14 @@ import type { State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
+import { DeliveryNeeds, type SilencedBy } from "./delivery-needs.ts";
 import { DeliveryPlan, type DeliveryPlanOptions } from "./delivery-plan.ts";
 import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationName } from "./destination.ts";
-import { pauseMsMax, sendingMax, storeWaitMs, untoldMsMax, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
+import { pauseMsMax, sendingMax, storeWaitMs, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import {
-  afterTry,
-  endId,
-  firedId,
-  hasReachedNobody,
-  isBegin,
-  type Notification,
-  notificationId,
-} from "./notification.ts";
+import { afterTry, type Notification, notificationId } from "./notification.ts";
 import { type Outcome, type Senders, tryToSend } from "./senders/sender.ts";
 import { StoredNotifications } from "./stored-notifications.ts";
 import { type Excess, findExcess } from "./waiting-bounds.ts";
@@ -32,7 +25,7 @@ export interface OutboxOptions extends DeliveryPlanOptions {
   random: () => number;
   senders: Senders;
   /** The id of the silence that covers an event now. */
-  silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
+  silencedBy: SilencedBy;
   /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
@@ -44,6 +37,7 @@ export class Outbox {
   readonly #plan: DeliveryPlan;
   readonly #queues: DeliveryQueues;
   readonly #stored: StoredNotifications;
+  readonly #needs: DeliveryNeeds;
   readonly #outcomes: Counter;
   readonly #givenUp: Counter;
   readonly #sending = new Set<Promise<void>>();
@@ -56,6 +50,7 @@ export class Outbox {
     this.#queues = new DeliveryQueues((uuid) => this.#plan.isGroupedWebhook(uuid));
     const moment = this.#moment();
     this.#stored = new StoredNotifications(options.state, moment.wallMs);
+    this.#needs = new DeliveryNeeds(this.#stored, options.silencedBy);
     const ageMsMax = waitingAgeMsMax - waitingMsMin;
     for (const notification of this.#stored.values()) {
       const ageMs = Math.min(
@@ -294,7 +289,7 @@ export class Outbox {
       id: messageId,
       action: first.action,
       events: group.map(({ event }) => event),
-      receipts: group.flatMap((each) => this.#firedBefore(each)?.receipt ?? []),
+      receipts: group.flatMap((each) => this.#stored.begunBefore(each)?.receipt ?? []),
       nowMs,
     });
     this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });
@@ -332,42 +327,13 @@ export class Outbox {
     const kept: Notification[] = [];
     const ended: Notification[] = [];
     for (const each of due) {
-      const problem = this.#findSkipReason(queue, each, nowMs);
+      const waitedMs = queue.ageMs(each.id, this.#options.elapsed());
+      const problem = this.#needs.findSkipReason(each, waitedMs, nowMs);
       if (problem === undefined) kept.push(each);
       else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
     }
     if (ended.length > 0) await this.#update(queue, ended);
     return kept;
-  }
-
-  /** Returns why a notification need not be sent; undefined where it must be. */
-  #findSkipReason(queue: DeliveryQueue, notification: Notification, nowMs: number): string | undefined {
-    const { event, tries, messageId } = notification;
-    const isFresh = tries === 0 && messageId === null;
-    if (!isBegin(event)) {
-      const fired = isFresh ? this.#firedBefore(notification) : undefined;
-      // One more trigger would open an incident that is resolved.
-      if (rulesOf(event.type).pagerDuty === "note" && notification.action.type === "pagerDuty")
-        if (this.#stored.get(endId(notification)) !== undefined) return "its fire has ended";
-      const isUntold =
-        fired !== undefined && hasReachedNobody(fired) && !this.#stored.hasToldAgain(notification);
-      return isUntold ? "its fire was never told" : undefined;
-    }
-    const silence = isFresh ? this.#options.silencedBy(event, nowMs) : undefined;
-    if (silence !== undefined) return `silenced by ${silence}`;
-    const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
-    const waitedMs = queue.ageMs(notification.id, this.#options.elapsed());
-    // A message again ends with the begin that came to nothing.
-    const isLeftOut = this.#stored.get(firedId(event, notification.action))?.status === "skipped";
-    const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null || isLeftOut;
-    const isOver = hasEnded && !notification.mayHaveArrived && hasWaited;
-    return isOver ? "it ended before anybody could be told" : undefined;
-  }
-
-  /** Returns the notification of a fire's begin for any later one about it; undefined for itself. */
-  #firedBefore({ event, action }: Notification): Notification | undefined {
-    if (isBegin(event)) return undefined;
-    return this.#stored.get(firedId(event, action));
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */

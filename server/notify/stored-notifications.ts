@@ -2,7 +2,14 @@ import type { Json, State, StateChange } from "../../engine/index.ts";
 import { destinationKey } from "./destination.ts";
 import { begunKept, endedKept } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import { endId, hasReachedNobody, isBegin, type Notification, readNotification } from "./notification.ts";
+import {
+  endId,
+  firedId,
+  hasReachedNobody,
+  isBegin,
+  type Notification,
+  readNotification,
+} from "./notification.ts";
 
 const table = "notifications";
 
@@ -41,6 +48,11 @@ export class StoredNotifications {
   /** What stores a notification. Whoever stores it calls `take` after the commit. */
   changeFor(notification: Notification): StateChange {
     return { table, id: notification.id, value: notification as unknown as Json };
+  }
+
+  /** The notification of a fire's begin for any later one about it; undefined for itself. */
+  begunBefore({ event, action }: Notification): Notification | undefined {
+    return isBegin(event) ? undefined : this.#all.get(firedId(event, action));
   }
 
   /** Whether a message that a fire goes on may have reached the destination of a notification. */
