@@ -1,7 +1,6 @@
 /** How and when notifications go out, by the configuration of this moment: grouped or alone, at once or later. */
 
 import type { Action } from "../model/alert.ts";
-import type { NotificationEvent } from "../model/event.ts";
 import type { NotificationRoute, RoutedAction } from "../model/notification-route.ts";
 import { isGrouped } from "./destination.ts";
 import { groupWaitMs } from "./limits.ts";
@@ -32,12 +31,15 @@ export class DeliveryPlan {
   }
 
   /** Makes a notification. A grouped one waits a little for others that share its message. */
-  make(id: string, event: NotificationEvent, action: RoutedAction, nowMs: number): Notification {
+  make(
+    { id, event, action, sequence }: Pick<Notification, "id" | "event" | "action" | "sequence">,
+    nowMs: number,
+  ): Notification {
     const route = this.#routeOf(action);
     const waitMs = route?.groupWaitSeconds === undefined ? groupWaitMs : route.groupWaitSeconds * 1_000;
     const groupKey = route === undefined ? null : groupKeyOf(route, event);
     const nextAtMs = this.isGrouped(action) ? nowMs + waitMs : nowMs;
-    return makeNotification({ id, event, action, groupKey }, nowMs, nextAtMs);
+    return makeNotification({ id, event, action, sequence, groupKey }, nowMs, nextAtMs);
   }
 
   /** When the mute time is over that holds for an action; undefined where none holds. Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { Action } from "../model/alert.ts";
-import { isGrouped } from "./destination.ts";
+import { isGrouped, sharesIncident } from "./destination.ts";
 import type { Notification } from "./notification.ts";
 
 /** How messages go to one destination. */
@@ -31,8 +31,7 @@ export function deliveryRulesOf(
     isGrouped: ({ action }) => isGrouped(action, isGroupedWebhook),
     orderKeyOf: ({ action, event }) => {
       // One incident stands for all instances of a rule: its messages keep the order in which they arose.
-      const isShared = action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
-      return isShared ? JSON.stringify([event.alertId, event.rule]) : event.fireId;
+      return sharesIncident(action) ? JSON.stringify([event.alertId, event.rule]) : event.fireId;
     },
   };
 }

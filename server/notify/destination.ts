@@ -32,6 +32,11 @@ export function isGrouped(action: Action, isGroupedWebhook: (uuid: string) => bo
   }
 }
 
+/** Whether an action opens one incident of PagerDuty for all instances of a rule. */
+export function sharesIncident(action: Action): boolean {
+  return action.type === "pagerDuty" && action.pagerDutyDestination.groupInstances === true;
+}
+
 /** Name of the receiver for people. It contains no secret. */
 export function destinationName(action: Action): string {
   switch (action.type) {

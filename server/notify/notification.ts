@@ -14,6 +14,8 @@ export interface Notification {
   action: RoutedAction;
   event: NotificationEvent;
   createdAtMs: number;
+  /** Grows from one notification to the next; 0 in those of earlier versions. */
+  sequence: number;
   /** `skipped`: it need not be sent any more; `problem` says why. */
   status: "waiting" | "delivered" | "givenUp" | "skipped";
   tries: number;
@@ -34,14 +36,12 @@ export interface Notification {
 
 /** `nextAtMs`: the time of the first try. */
 export function makeNotification(
-  { id, event, action, groupKey }: Pick<Notification, "id" | "event" | "action" | "groupKey">,
+  made: Pick<Notification, "id" | "event" | "action" | "sequence" | "groupKey">,
   nowMs: number,
   nextAtMs: number,
 ): Notification {
   return {
-    id,
-    action,
-    event,
+    ...made,
     createdAtMs: nowMs,
     status: "waiting",
     tries: 0,
@@ -49,7 +49,6 @@ export function makeNotification(
     endedAtMs: null,
     problem: null,
     messageId: null,
-    groupKey,
     mutedUntilMs: null,
     receipt: null,
     mayHaveArrived: false,
@@ -63,16 +62,21 @@ export function readNotification(value: Json, nowMs: number): Notification {
   // The process may have ended in the middle of a try.
   const isTried = status === "waiting" && (nextAtMs <= nowMs || stored.messageId !== null);
   const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);
-  const { groupKey = null, mutedUntilMs = null } = stored;
-  return { ...stored, groupKey, mutedUntilMs, mayHaveArrived: mayHaveArrived || isTried };
+  const { groupKey = null, mutedUntilMs = null, sequence = 0 } = stored;
+  return { ...stored, groupKey, mutedUntilMs, sequence, mayHaveArrived: mayHaveArrived || isTried };
 }
 
 /** What notifications of earlier versions lack. */
-type StoredLater = Partial<Pick<Notification, "mayHaveArrived" | "groupKey" | "mutedUntilMs">>;
+type StoredLater = Partial<Pick<Notification, "mayHaveArrived" | "groupKey" | "mutedUntilMs" | "sequence">>;
 
 /** Returns whether nobody was notified, and nobody will be. */
 export function hasReachedNobody({ status, mayHaveArrived }: Notification): boolean {
   return status === "skipped" || (status === "givenUp" && !mayHaveArrived);
+}
+
+/** Returns whether people were notified already, as far as anybody knows. */
+export function mayHaveTold({ status, mayHaveArrived }: Notification): boolean {
+  return status === "delivered" || (status !== "skipped" && mayHaveArrived);
 }
 
 /** Returns the notification as it is after one more try. `random`: from 0 to 1. */

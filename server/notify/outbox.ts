@@ -86,7 +86,8 @@ export class Outbox {
       for (const action of actions) {
         const id = notificationId(event.id, action);
         if (!rulesOf(event.type).isWanted(action) || this.#stored.get(id) !== undefined) continue;
-        made.set(id, this.#plan.make(id, event, action, nowMs));
+        const sequence = this.#stored.nextSequence();
+        made.set(id, this.#plan.make({ id, event, action, sequence }, nowMs));
       }
     }
     const fresh = [...made.values()];
@@ -290,6 +291,7 @@ export class Outbox {
       action: first.action,
       events: group.map(({ event }) => event),
       receipts: group.flatMap((each) => this.#stored.begunBefore(each)?.receipt ?? []),
+      othersFire: this.#stored.hasOtherFires(group),
       nowMs,
     });
     this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });

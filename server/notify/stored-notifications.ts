@@ -1,15 +1,9 @@
 import type { Json, State, StateChange } from "../../engine/index.ts";
-import { destinationKey } from "./destination.ts";
+import { destinationKey, sharesIncident } from "./destination.ts";
 import { begunKept, endedKept } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
-import {
-  endId,
-  firedId,
-  hasReachedNobody,
-  isBegin,
-  type Notification,
-  readNotification,
-} from "./notification.ts";
+import { endId, firedId, isBegin, mayHaveTold, type Notification, readNotification } from "./notification.ts";
+import { SharedIncidents } from "./shared-incidents.ts";
 
 const table = "notifications";
 
@@ -24,6 +18,8 @@ export class StoredNotifications {
   readonly #ended: string[] = [];
   /** Ids of the begins that have ended and are kept for their ends, by the ids of those; the oldest first. */
   readonly #begun = new Map<string, string>();
+  readonly #incidents = new SharedIncidents();
+  #lastSequence = 0;
   /** Ids of the messages that a fire goes on, of those that may have reached somebody, by fire and destination. */
   readonly #toldAgain = new Map<string, Set<string>>();
 
@@ -31,9 +27,16 @@ export class StoredNotifications {
   constructor(state: State, nowMs: number) {
     this.#state = state;
     const stored = state.list(table).map(({ value }) => readNotification(value, nowMs));
-    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
+    stored.sort(
+      (a, b) => a.sequence - b.sequence || a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b),
+    );
     for (const notification of stored) this.take(notification);
     this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
+  }
+
+  /** The number of the next notification, by which those that are stored keep their order whatever the clock says. */
+  nextSequence(): number {
+    return ++this.#lastSequence;
   }
 
   get(id: string): Notification | undefined {
@@ -60,6 +63,17 @@ export class StoredNotifications {
     return this.#toldAgain.has(fireKeyOf(notification));
   }
 
+  /**
+   * Whether an incident that stands for all instances of a rule goes on: people were told of fires besides these, and
+   * the ends of those are not decided.
+   */
+  hasOtherFires(notifications: readonly Notification[]): boolean {
+    const own = new Set(notifications.map(({ event }) => event.fireId));
+    for (const begin of this.#incidents.beginsOf(notifications[0]!))
+      if (!own.has(begin.event.fireId) && (mayHaveTold(begin) || this.hasToldAgain(begin))) return true;
+    return false;
+  }
+
   /** Adds or replaces a notification that is on disk. */
   take(notification: Notification): void {
     const { id, status } = notification;
@@ -76,20 +90,30 @@ export class StoredNotifications {
   }
 
   #keep(notification: Notification): void {
-    this.#all.set(notification.id, notification);
-    if (notification.event.repeat === undefined) return;
-    if (hasReachedNobody(notification)) {
+    const { id, action, event, sequence, status } = notification;
+    this.#all.set(id, notification);
+    this.#lastSequence = Math.max(this.#lastSequence, sequence);
+    if (event.repeat !== undefined) this.#keepRepeat(notification);
+    else if (!sharesIncident(action)) return;
+    else if (this.#isAwaited(notification)) this.#incidents.add(notification);
+    else if (!isBegin(event) && id === endId(notification) && status !== "waiting")
+      this.#incidents.delete(notification, firedId(event, action));
+  }
+
+  #forget(notification: Notification): void {
+    this.#all.delete(notification.id);
+    if (notification.event.repeat !== undefined) this.#forgetRepeat(notification);
+    else if (sharesIncident(notification.action)) this.#incidents.delete(notification, notification.id);
+  }
+
+  #keepRepeat(notification: Notification): void {
+    if (!mayHaveTold(notification)) {
       this.#forgetRepeat(notification);
       return;
     }
     const key = fireKeyOf(notification);
     const told = this.#toldAgain.get(key) ?? new Set();
     this.#toldAgain.set(key, told.add(notification.id));
-  }
-
-  #forget(notification: Notification): void {
-    this.#all.delete(notification.id);
-    if (notification.event.repeat !== undefined) this.#forgetRepeat(notification);
   }
 
   #forgetRepeat(notification: Notification): void {

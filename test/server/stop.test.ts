@@ -40,7 +40,7 @@ test("bodies that never end, readers that read nothing, tails and receivers that
   const state = await openState(join(dir, "control"));
   const event = fired("shop");
   const waiting = makeNotification(
-    { id: "n1", event, action: hook(webhook.id), groupKey: null },
+    { id: "n1", event, action: hook(webhook.id), sequence: 1, groupKey: null },
     Date.now(),
     Date.now(),
   );

@@ -27,7 +27,7 @@ const fieldLengthMax = 255;
 const detailsBytesMax = 256 * 1024;
 
 export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"] {
-  return async ({ id, action, events }): Promise<Outcome> => {
+  return async ({ id, action, events, othersFire }): Promise<Outcome> => {
     const { routingKey, serviceId, serviceName, groupInstances = false } = action.pagerDutyDestination;
     const named = serviceId ?? serviceName;
     const key = routingKey ?? (named === undefined ? undefined : options.routingKeys[named]);
@@ -39,7 +39,7 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
       return { kind: "final", problem: which };
     }
     const body = groupInstances
-      ? groupBody(key, { id, events }, options.publicUrl)
+      ? groupBody(key, { id, events, othersFire }, options.publicUrl)
       : pagerDutyBody(key, events[0]!, options.publicUrl);
     if (body === undefined) return { kind: "delivered" };
     const answer = await sendHttp(
@@ -60,14 +60,17 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
 /** The message about an incident that stands for all instances of a rule; undefined where the incident stays open. */
 function groupBody(
   routingKey: string,
-  { id, events }: Pick<Parameters<Senders["pagerDuty"]>[0], "id" | "events">,
+  {
+    id,
+    events,
+    othersFire = false,
+  }: Pick<Parameters<Senders["pagerDuty"]>[0], "id" | "events" | "othersFire">,
   publicUrl: string,
 ) {
   const last = events.at(-1)!;
   const dedup = { dedup_key: stableId("incident", last.alertId, last.rule) };
   if (rulesOf(last.type).pagerDuty === "resolve") {
-    const isOver = (last.firingInstances ?? 0) === 0;
-    return isOver ? { ...pagerDutyBody(routingKey, last, publicUrl), ...dedup } : undefined;
+    return othersFire ? undefined : { ...pagerDutyBody(routingKey, last, publicUrl), ...dedup };
   }
   const body = pagerDutyBody(routingKey, events[0]!, publicUrl);
   if (events.length === 1 || !("payload" in body)) return { ...body, ...dedup };

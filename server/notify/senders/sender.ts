@@ -12,6 +12,8 @@ export interface Delivery<A extends Action = Action> {
   events: readonly NotificationEvent[];
   /** For ends of fires: the receipts that the sender returned for the messages about their begins. */
   receipts: readonly Json[];
+  /** Whether people were told of further fires of the same incident that have not ended. */
+  othersFire?: boolean | undefined;
   nowMs: number;
 }
 

@@ -51,7 +51,7 @@ function makeRecords(nowMs: number, tokenId: string): Record<string, [id: string
   });
   const waiting = (i: number) => ({
     ...makeNotification(
-      { id: `n${i}`, event: fired(`${i}`), action: hook(`hook-${i % 3}`), groupKey: null },
+      { id: `n${i}`, event: fired(`${i}`), action: hook(`hook-${i % 3}`), sequence: i, groupKey: null },
       nowMs - i,
       nowMs + 3_600_000,
     ),

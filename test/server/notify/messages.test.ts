@@ -14,7 +14,7 @@ import { emailSender } from "../../../server/notify/senders/email.ts";
 import { pagerDutySender } from "../../../server/notify/senders/pager-duty.ts";
 import { slackSender } from "../../../server/notify/senders/slack.ts";
 import { webhookSender } from "../../../server/notify/senders/webhook.ts";
-import { fired, firedAtMs, hook, mail, pager, slack } from "./events.ts";
+import { fired, firedAtMs, hook, mail, pager, resolved, slack } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -197,21 +197,21 @@ describe(`messages (SVC_SEED=${seed})`, () => {
       type: "pagerDuty",
       pagerDutyDestination: { serviceName: "shop", groupInstances: true },
     };
-    const end = (name: string, firingInstances: number) =>
-      fired(name, {
-        ...{ type: "alertResolved", resolvedAtMs: firedAtMs + 60_000, reason: "recovered", firingInstances },
-      });
     const trigger = await sendToPagerDuty(action, fired("a", night), fired("b", night));
-    const last = await sendToPagerDuty(action, end("b", 0));
+    const last = await sendToPagerDuty(action, resolved("b"));
     expect(trigger.body).toMatchObject({
       event_action: "trigger",
       payload: { summary: "Firing (critical): Errors of the shop (2 instances)" },
     });
     expect(last.body).toMatchObject({ event_action: "resolve", dedup_key: trigger.body!.dedup_key });
-    expect(await sendToPagerDuty(action, end("a", 1))).toEqual({
-      outcome: { kind: "delivered" },
-      body: undefined,
+    const delivery = { ...deliveryOf<"pagerDuty">(action, resolved("a")), othersFire: true };
+    const send = pagerDutySender({
+      routingKeys: { shop: "R" },
+      eventsUrl: "http://127.0.0.1:1/",
+      guard,
+      publicUrl,
     });
+    expect(await send(delivery)).toEqual({ kind: "delivered" });
   });
 
   test("no label forges a line, ends one, or hides what follows it", async () => {

@@ -23,7 +23,11 @@ const routes = notificationRoutes({ outbox } as unknown as Notifier, {
 });
 
 function makeAt(id: string, name: string, atMs: number): Notification {
-  return makeNotification({ id, event: fired(name), action: hook("ops"), groupKey: null }, atMs, atMs);
+  return makeNotification(
+    { id, event: fired(name), action: hook("ops"), sequence: 1, groupKey: null },
+    atMs,
+    atMs,
+  );
 }
 
 beforeEach(() => {

@@ -1,6 +1,7 @@
 /** Notifications that wait: how many, for how long, and by which clock. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../server/model/alert.ts";
+import { stableId } from "../../../server/model/stable-id.ts";
 import {
   allWaitingBytesMax,
   allWaitingMax,
@@ -270,4 +271,45 @@ describe("a clock that is set", () => {
       expect(post.outbox.list()).toMatchObject([{ status: "delivered" }]);
     },
   );
+
+  test("back before the end of a fire is stored does not let the end overtake the begin after a restart", async () => {
+    const post = new Post();
+    post.answer = () => unanswered;
+    await post.put({ event: fired("a"), actions: [hook("h")] });
+    await post.pass(1_000);
+    post.clockErrorMs = -10 * minute;
+    await post.put({ event: resolved("a"), actions: [hook("h")] });
+    await post.pass(1_000);
+    post.sent.length = 0;
+    post.answer = () => ({ kind: "delivered" });
+    post.state = post.disk.open();
+    post.open();
+    await post.pass(24 * hour);
+    expect(post.said()).toEqual(["h fired a", "h resolved a"]);
+  });
+
+  test("does not reorder what an earlier version stored, which comes before all that is new", async () => {
+    const post = new Post();
+    post.answer = () => refused;
+    await post.put(
+      { event: resolved("a"), actions: [hook("h")] },
+      { event: fired("a"), actions: [hook("h")] },
+    );
+    await post.pass(1_000);
+    const table = post.disk.tables.get("notifications")!;
+    for (const [id, { sequence: _, ...old }] of table as Map<string, { sequence: number }>)
+      table.set(id, old);
+    post.clockErrorMs = -minute;
+    post.sent.length = 0;
+    post.state = post.disk.open();
+    post.open();
+    post.answer = () => ({ kind: "delivered" });
+    const { fireId } = fired("a");
+    const again = fired("a", { id: stableId("repeated", fireId, 1), repeat: 1 });
+    await post.put({ event: again, actions: [hook("h")] });
+    post.state = post.disk.open();
+    post.open();
+    await post.pass(2 * minute);
+    expect(post.said()).toEqual(["h fired a", "h resolved a", "h fired a"]);
+  });
 });
