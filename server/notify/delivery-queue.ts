@@ -1,5 +1,6 @@
 import type { NotificationEvent } from "../model/event.ts";
 import type { DeliveryRules } from "./delivery-rules.ts";
+import { sharesIncident } from "./destination.ts";
 import { groupedMax, retryWaitMsMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 
@@ -194,6 +195,7 @@ export class DeliveryQueue {
 function canShareMessage(first: Notification, other: Notification): boolean {
   if (first.messageId !== other.messageId || first.groupKey !== other.groupKey) return false;
   const same = (key: keyof NotificationEvent) => first.event[key] === other.event[key];
+  if (sharesIncident(first.action) && !same("rule")) return false;
   const isRepeat = ({ event }: Notification) => event.repeat !== undefined;
   return first === other || (same("alertId") && same("type") && isRepeat(first) === isRepeat(other));
 }

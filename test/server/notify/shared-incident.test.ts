@@ -114,3 +114,21 @@ test("an instance that was refused keeps it open once PagerDuty took a message t
   await post.pass(minute);
   expect(told().slice(3)).toEqual(["resolve"]);
 });
+
+test("is one for each rule, also where instances of two rules begin and end together", async () => {
+  const { post, told } = await openIncidents(202);
+  const other = { rule: "higher", fireId: "other" };
+  const higher = [
+    fired("a", { ...other, id: stableId("fired", "other") }),
+    resolved("a", { ...other, id: stableId("resolved", "other") }),
+  ];
+  await post.put(...[fired("a"), higher[0]!, fired("b")].map((event) => ({ event, actions })));
+  await post.pass(minute);
+  expect(told()).toEqual(["trigger", "trigger"]);
+  await post.put(...["a", "b"].map((name) => ({ event: resolved(name), actions })));
+  await post.pass(minute);
+  expect(told()).toEqual(["trigger", "trigger", "resolve"]);
+  await post.put({ event: higher[1]!, actions });
+  await post.pass(minute);
+  expect(told()).toEqual(["trigger", "trigger", "resolve", "resolve"]);
+});
