@@ -1,12 +1,19 @@
-/** Which notifications need not be sent any more. */
+/** What becomes of a notification that is due: it is sent, left out, or waits for the end of a silence. */
+import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
 import { untoldMsMax } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
 import { endId, firedId, hasReachedNobody, isBegin, type Notification } from "./notification.ts";
 import type { StoredNotifications } from "./stored-notifications.ts";
 
-/** Returns the id of the silence that covers an event now. */
-export type SilencedBy = (event: NotificationEvent, nowMs: number) => string | undefined;
+/** A silence that covers an event, and its end in Unix milliseconds. */
+export interface CoveringSilence {
+  id: string;
+  endsAtMs: number;
+}
+
+/** Returns a silence that covers an event now. */
+export type SilencedBy = (event: NotificationEvent, nowMs: number) => CoveringSilence | undefined;
 
 export class DeliveryNeeds {
   readonly #stored: StoredNotifications;
@@ -17,27 +24,66 @@ export class DeliveryNeeds {
     this.#silencedBy = silencedBy;
   }
 
-  /** Returns why a notification need not be sent; undefined where it must be. `waitedMs`: how long it has waited. */
-  findSkipReason(notification: Notification, waitedMs: number, nowMs: number): string | undefined {
+  /**
+   * Whether an event is to be stored for an action. While the begin waits, the end is stored even if nobody there wants to
+   * hear of it: so it is known that the fire has ended. `made`: begins that are not stored yet.
+   */
+  mustStore(event: NotificationEvent, action: Action, made: ReadonlyMap<string, Notification>): boolean {
+    if (rulesOf(event.type).isWanted(action)) return true;
+    const id = firedId(event, action);
+    return (made.get(id) ?? this.#stored.get(id))?.status === "waiting";
+  }
+
+  /**
+   * Returns the notification as it is from now on: with another status where it need not be sent, and with a silence
+   * where it waits for the end of that; the same where it is sent as it is. `waitedMs`: how long it has waited.
+   */
+  decide(notification: Notification, waitedMs: number, nowMs: number): Notification {
+    const silence = this.findSilence(notification, nowMs);
+    if (silence !== undefined && this.#maySilenceEndFirst(notification)) {
+      const { id, endsAtMs } = silence;
+      const times = { nextAtMs: endsAtMs, mutedUntilMs: endsAtMs };
+      return { ...notification, ...times, silencedBy: id, problem: `silenced by ${id}` };
+    }
+    const problem =
+      silence === undefined ? this.#findSkipReason(notification, waitedMs) : `silenced by ${silence.id}`;
+    if (problem !== undefined)
+      return { ...notification, status: "skipped", problem, endedAtMs: nowMs, silencedBy: null };
+    if (notification.silencedBy === null) return notification;
+    return { ...notification, silencedBy: null, problem: null, nextAtMs: nowMs, mutedUntilMs: nowMs };
+  }
+
+  /** Returns the silence that keeps a notification back, which nobody tried to send yet. */
+  findSilence(notification: Notification, nowMs: number): CoveringSilence | undefined {
     const { event, tries, messageId } = notification;
     const isFresh = tries === 0 && messageId === null;
-    if (!isBegin(event)) return this.#whyNotFollow(notification, isFresh);
-    const silence = isFresh ? this.#silencedBy(event, nowMs) : undefined;
-    if (silence !== undefined) return `silenced by ${silence}`;
+    return isFresh && isBegin(event) ? this.#silencedBy(event, nowMs) : undefined;
+  }
+
+  /** Messages that a fire goes on are not made up for when a silence ends. */
+  #maySilenceEndFirst(notification: Notification): boolean {
+    return notification.event.repeat === undefined && this.#stored.get(endId(notification)) === undefined;
+  }
+
+  #findSkipReason(notification: Notification, waitedMs: number): string | undefined {
+    const { event, action } = notification;
+    if (!isBegin(event)) return this.#whyNotFollow(notification);
     const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
     // A message again ends with the begin that came to nothing.
-    const isLeftOut = this.#stored.get(firedId(event, notification.action))?.status === "skipped";
+    const isLeftOut = this.#stored.get(firedId(event, action))?.status === "skipped";
     const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null || isLeftOut;
     const isOver = hasEnded && !notification.mayHaveArrived && hasWaited;
     return isOver ? "it ended before anybody could be told" : undefined;
   }
 
   /** Returns why what follows the begin of a fire need not be sent: its end, or a note about it. */
-  #whyNotFollow(notification: Notification, isFresh: boolean): string | undefined {
-    const { event, action } = notification;
+  #whyNotFollow(notification: Notification): string | undefined {
+    const { event, action, tries, messageId } = notification;
+    if (!rulesOf(event.type).isWanted(action)) return "nobody there wants to hear of ends";
     // One more trigger would open an incident that is resolved.
     if (rulesOf(event.type).pagerDuty === "note" && action.type === "pagerDuty")
       if (this.#stored.get(endId(notification)) !== undefined) return "its fire has ended";
+    const isFresh = tries === 0 && messageId === null;
     const fired = isFresh ? this.#stored.begunBefore(notification) : undefined;
     const isUntold =
       fired !== undefined && hasReachedNobody(fired) && !this.#stored.hasToldAgain(notification);

@@ -109,7 +109,7 @@ export class DeliveryQueue {
 
   #findDueMs(nowMs: number): number {
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const each of this.#heads()) {
+    for (const each of this.#heads(nowMs)) {
       dueMs = Math.min(dueMs, each.dueMs);
       if (dueMs <= nowMs) break;
     }
@@ -121,9 +121,9 @@ export class DeliveryQueue {
    * if none is due. They are claimed, and the message counts as on its way, until `endMessage`.
    */
   beginMessage(nowMs: number): Notification[] {
-    const first = this.#heads().find(({ dueMs }) => dueMs <= nowMs)?.notification;
+    const first = this.#heads(nowMs).find(({ dueMs }) => dueMs <= nowMs)?.notification;
     if (first === undefined) return [];
-    const message = this.#rules.isGrouped(first) ? this.#groupOf(first) : [first];
+    const message = this.#rules.isGrouped(first) ? this.#groupOf(first, nowMs) : [first];
     this.claim(message);
     this.#inFlight++;
     return message;
@@ -140,17 +140,19 @@ export class DeliveryQueue {
 
   /**
    * Notifications that came while the first one waited share its message, as far as none with the same order key comes
-   * before them. A message that was tried before keeps its notifications, so that its id always stands for the same
-   * ones.
+   * before them; not those that a mute time or a silence keeps back. A message that was tried before keeps its
+   * notifications, so that its id always stands for the same ones.
    */
-  #groupOf(first: Notification): Notification[] {
+  #groupOf(first: Notification, nowMs: number): Notification[] {
     const group: Notification[] = [];
     const blocked = new Set<string>(this.#claimed);
-    for (const { notification } of this.#entries.values()) {
+    for (const entry of this.#entries.values()) {
       if (group.length === groupedMax) break;
+      const { notification } = entry;
       const key = this.#rules.orderKeyOf(notification);
-      if (blocked.has(key)) continue;
-      if (canShareMessage(first, notification)) group.push(notification);
+      if (blocked.has(key) || blocked.has(notification.event.fireId)) continue;
+      if (isKeptBack(entry, nowMs)) blocked.add(this.#blockedBy(entry, nowMs));
+      else if (canShareMessage(first, notification)) group.push(notification);
       else blocked.add(key);
     }
     return group;
@@ -164,8 +166,17 @@ export class DeliveryQueue {
     const bytes = Buffer.byteLength(JSON.stringify(notification));
     this.bytes += bytes - (before?.bytes ?? 0);
     const mutedMs = (notification.mutedUntilMs ?? wallMs) - wallMs;
-    const sinceMs = mutedMs > 0 ? elapsedMs + mutedMs : (before?.sinceMs ?? elapsedMs - ageMs);
+    const sinceMs =
+      mutedMs > 0 ? elapsedMs + mutedMs : Math.min(elapsedMs, before?.sinceMs ?? elapsedMs - ageMs);
     this.#entries.set(notification.id, { notification, dueMs: elapsedMs + waitMs, sinceMs, bytes });
+    this.#dueMs = undefined;
+  }
+
+  /** Makes a notification due, if it waits. */
+  makeDue({ id }: Notification, nowMs: number): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    entry.dueMs = Math.min(entry.dueMs, nowMs);
     this.#dueMs = undefined;
   }
 
@@ -181,15 +192,30 @@ export class DeliveryQueue {
   }
 
   /** The first waiting notification of each order key that is not claimed. */
-  *#heads(): Generator<Entry> {
+  *#heads(nowMs: number): Generator<Entry> {
     const seen = new Set<string>();
     for (const entry of this.#entries.values()) {
       const key = this.#rules.orderKeyOf(entry.notification);
-      if (this.#claimed.has(key) || seen.has(key)) continue;
-      seen.add(key);
+      if (this.#claimed.has(key) || seen.has(key) || seen.has(entry.notification.event.fireId)) continue;
+      seen.add(this.#blockedBy(entry, nowMs));
       yield entry;
     }
   }
+
+  /**
+   * What waits for a notification: all with its order key. While a silence keeps it back, only what is about the same
+   * fire: other fires of the incident go on.
+   */
+  #blockedBy(entry: Entry, nowMs: number): string {
+    const { notification } = entry;
+    const isSilenced = notification.silencedBy !== null && isKeptBack(entry, nowMs);
+    return isSilenced ? notification.event.fireId : this.#rules.orderKeyOf(notification);
+  }
+}
+
+/** Whether a notification that was not tried yet waits for the end of a mute time or of a silence. */
+function isKeptBack({ notification: { mutedUntilMs, messageId }, dueMs }: Entry, nowMs: number): boolean {
+  return mutedUntilMs !== null && messageId === null && dueMs > nowMs;
 }
 
 function canShareMessage(first: Notification, other: Notification): boolean {

@@ -25,8 +25,10 @@ export interface Notification {
   problem: string | null;
   /** Id of the message in which it is sent, alone or with others; null until the first try. */
   messageId: string | null;
-  /** End of the mute time for which it waits, or has waited; null where no route muted it. */
+  /** End of the mute time or silence for which it waits, or has waited; null where nothing kept it back. */
   mutedUntilMs: number | null;
+  /** Id of the silence whose end it waits for; null where it waits for none. */
+  silencedBy: string | null;
   /** Notifications of one alert and type with the same key share a message, where messages are grouped. */
   groupKey: string | null;
   receipt: Json;
@@ -50,6 +52,7 @@ export function makeNotification(
     problem: null,
     messageId: null,
     mutedUntilMs: null,
+    silencedBy: null,
     receipt: null,
     mayHaveArrived: false,
   };
@@ -59,15 +62,25 @@ export function makeNotification(
 export function readNotification(value: Json, nowMs: number): Notification {
   const stored = value as unknown as Omit<Notification, keyof StoredLater> & StoredLater;
   const { status, tries, nextAtMs } = stored;
-  // The process may have ended in the middle of a try.
-  const isTried = status === "waiting" && (nextAtMs <= nowMs || stored.messageId !== null);
+  const { groupKey = null, mutedUntilMs = null, silencedBy = null, sequence = 0 } = stored;
+  // The process may have ended in the middle of a try. What a silence keeps back is stored as freed before its first.
+  const isTried =
+    status === "waiting" && silencedBy === null && (nextAtMs <= nowMs || stored.messageId !== null);
   const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);
-  const { groupKey = null, mutedUntilMs = null, sequence = 0 } = stored;
-  return { ...stored, groupKey, mutedUntilMs, sequence, mayHaveArrived: mayHaveArrived || isTried };
+  return {
+    ...stored,
+    groupKey,
+    mutedUntilMs,
+    silencedBy,
+    sequence,
+    mayHaveArrived: mayHaveArrived || isTried,
+  };
 }
 
 /** What notifications of earlier versions lack. */
-type StoredLater = Partial<Pick<Notification, "mayHaveArrived" | "groupKey" | "mutedUntilMs" | "sequence">>;
+type StoredLater = Partial<
+  Pick<Notification, "mayHaveArrived" | "groupKey" | "mutedUntilMs" | "silencedBy" | "sequence">
+>;
 
 /** Returns whether nobody was notified, and nobody will be. */
 export function hasReachedNobody({ status, mayHaveArrived }: Notification): boolean {

@@ -111,7 +111,10 @@ export class Notifier {
       senders: makeSenders(options, (uuid) => this.isWebhookOff(uuid)),
       isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
       routeOf: options.sources.route,
-      silencedBy: (event) => this.silencedBy(event),
+      silencedBy: (event) => {
+        const silence = this.#silenceOf(event);
+        return silence && { id: silence.id, endsAtMs: silence.value.value.endsAt };
+      },
       onGivenUp: (message, notifications) => {
         log("error", message);
         store.append("logs", [makeGivenUpRow(message, notifications, now())]).catch((error: unknown) => {
@@ -147,10 +150,14 @@ export class Notifier {
 
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy(instance: AlertInstance): string | undefined {
+    return this.#silenceOf(instance)?.id;
+  }
+
+  #silenceOf(instance: AlertInstance): StoredSilence | undefined {
     const { now, canSilence } = this.#options;
     return this.#silencesAbout(instance.alertId).find(({ value: { value, updatedBy } }) => {
       return isSilenced(value, instance, now()) && canSilence(updatedBy, instance.alertId, instance.labels);
-    })?.id;
+    });
   }
 
   /** The actions that report a fire: the rule's own, and those of the routes that take it. */

@@ -8,8 +8,14 @@ import { DeliveryPlan, type DeliveryPlanOptions } from "./delivery-plan.ts";
 import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationName } from "./destination.ts";
-import { pauseMsMax, sendingMax, storeWaitMs, waitingAgeMsMax, waitingMsMin } from "./limits.ts";
-import { rulesOf } from "./message/event-types.ts";
+import {
+  pauseMsMax,
+  sendingMax,
+  silencesLookEveryMs,
+  storeWaitMs,
+  waitingAgeMsMax,
+  waitingMsMin,
+} from "./limits.ts";
 import { afterTry, type Notification, notificationId } from "./notification.ts";
 import { type Outcome, type Senders, tryToSend } from "./senders/sender.ts";
 import { StoredNotifications } from "./stored-notifications.ts";
@@ -24,7 +30,6 @@ export interface OutboxOptions extends DeliveryPlanOptions {
   /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
-  /** The id of the silence that covers an event now. */
   silencedBy: SilencedBy;
   /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
@@ -43,6 +48,8 @@ export class Outbox {
   readonly #sending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
+  /** When to look next whether silences still keep back what waits for their end, on the monotonic clock. */
+  #silencesLookMs = Number.POSITIVE_INFINITY;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -85,7 +92,7 @@ export class Outbox {
     for (const { event, actions } of messages) {
       for (const action of actions) {
         const id = notificationId(event.id, action);
-        if (!rulesOf(event.type).isWanted(action) || this.#stored.get(id) !== undefined) continue;
+        if (!this.#needs.mustStore(event, action, made) || this.#stored.get(id) !== undefined) continue;
         const sequence = this.#stored.nextSequence();
         made.set(id, this.#plan.make({ id, event, action, sequence }, nowMs));
       }
@@ -122,6 +129,7 @@ export class Outbox {
   /** Starts to send what is due. Resolves when all messages that are being sent have been answered or have failed. */
   async sendDue(): Promise<void> {
     this.#giveUpExcess();
+    this.#lookAtSilences();
     const nowMs = this.#options.elapsed();
     this.#queues.forgetEmpty(nowMs);
     for (const queue of this.#queues.all()) {
@@ -133,7 +141,7 @@ export class Outbox {
 
   /** The time of the next try on the monotonic clock, infinite without one. Queues that send all they may do not count. */
   nextDueMs(): number {
-    return this.#queues.nextDueMs(this.#options.elapsed());
+    return Math.min(this.#queues.nextDueMs(this.#options.elapsed()), this.#silencesLookMs);
   }
 
   /** All notifications that are kept, the newest first. */
@@ -157,7 +165,14 @@ export class Outbox {
       await this.#setNextTry(known, nextAtMs);
       return true;
     }
-    const fresh = { status: "waiting", tries: 0, nextAtMs, endedAtMs: null, problem: null } as const;
+    const fresh = {
+      status: "waiting",
+      tries: 0,
+      nextAtMs,
+      endedAtMs: null,
+      problem: null,
+      silencedBy: null,
+    } as const;
     const again: Notification = { ...known, ...fresh };
     await this.#stored.write([again]);
     this.#queue(again, this.#moment());
@@ -187,8 +202,13 @@ export class Outbox {
 
   /** Queues a notification that waits. `ageMs`: how long it has waited already. */
   #queue(notification: Notification, moment: Moment, ageMs = 0): void {
-    if (notification.status === "waiting")
-      this.#queues.of(notification.action).put(notification, moment, ageMs);
+    if (notification.status !== "waiting") return;
+    const queue = this.#queues.of(notification.action);
+    queue.put(notification, moment, ageMs);
+    // If the fire has ended, its begin waits no longer for the end of a silence.
+    const begin = this.#stored.begunBefore(notification);
+    if (begin !== undefined && begin.silencedBy !== null) queue.makeDue(begin, moment.elapsedMs);
+    if (notification.silencedBy !== null) this.#silencesLookMs = moment.elapsedMs;
   }
 
   #moment(): Moment {
@@ -274,7 +294,7 @@ export class Outbox {
   /** Sends a message about claimed notifications, and stores its outcome. */
   async #send(queue: DeliveryQueue, message: readonly Notification[]): Promise<void> {
     const nowMs = this.#options.now();
-    const group = await this.#skipNeedless(queue, message, nowMs);
+    const group = await this.#leaveOutNeedless(queue, message, nowMs);
     const first = group[0];
     if (first === undefined || (await this.#waitWhileMuted(queue, group, nowMs))) return;
     const messageId = first.messageId ?? first.id;
@@ -317,25 +337,32 @@ export class Outbox {
     return true;
   }
 
-  /**
-   * Returns the notifications that are still to be sent. The others end as skipped: those that a silence covers by now,
-   * and both begin and end of fires that nobody was notified of.
-   */
-  async #skipNeedless(
+  /** Returns the notifications that are still to be sent. The others end as skipped, or wait for the end of a silence. */
+  async #leaveOutNeedless(
     queue: DeliveryQueue,
     due: readonly Notification[],
     nowMs: number,
   ): Promise<Notification[]> {
-    const kept: Notification[] = [];
-    const ended: Notification[] = [];
-    for (const each of due) {
-      const waitedMs = queue.ageMs(each.id, this.#options.elapsed());
-      const problem = this.#needs.findSkipReason(each, waitedMs, nowMs);
-      if (problem === undefined) kept.push(each);
-      else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
+    const elapsedMs = this.#options.elapsed();
+    const decided = due.map((each) => this.#needs.decide(each, queue.ageMs(each.id, elapsedMs), nowMs));
+    const changed = decided.filter((each, i) => each !== due[i]);
+    if (changed.length > 0) await this.#update(queue, changed);
+    return decided.filter(({ status, silencedBy }) => status === "waiting" && silencedBy === null);
+  }
+
+  /** Makes due what no silence keeps back any more, since it was edited or deleted. */
+  #lookAtSilences(): void {
+    const { wallMs, elapsedMs } = this.#moment();
+    if (elapsedMs < this.#silencesLookMs) return;
+    this.#silencesLookMs = Number.POSITIVE_INFINITY;
+    for (const queue of this.#queues.all()) {
+      for (const { notification } of queue.oldest()) {
+        if (notification.silencedBy === null) continue;
+        this.#silencesLookMs = elapsedMs + silencesLookEveryMs;
+        const isSilenced = this.#needs.findSilence(notification, wallMs) !== undefined;
+        if (!isSilenced) queue.makeDue(notification, elapsedMs);
+      }
     }
-    if (ended.length > 0) await this.#update(queue, ended);
-    return kept;
   }
 
   /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
@@ -362,6 +389,8 @@ export class Outbox {
     for (const notification of notifications) {
       if (notification.status === "waiting") queue.put(notification, moment);
       else queue.remove(notification.id);
+      if (notification.silencedBy !== null)
+        this.#silencesLookMs = Math.min(this.#silencesLookMs, moment.elapsedMs + silencesLookEveryMs);
     }
   }
 }

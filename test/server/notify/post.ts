@@ -16,6 +16,7 @@ export class Post {
   readonly sent: { id: string; to: string; type: string; names: string[]; atMs: number }[] = [];
   readonly logged: string[] = [];
   readonly silenced = new Set<string>();
+  silencesEndMs = this.nowMs + 365 * 86_400_000;
   /** Webhooks that ask for one message for all instances of an alert. */
   readonly grouped = new Set<string>();
   readonly routes = new Map<string, NotificationRoute>();
@@ -41,7 +42,10 @@ export class Post {
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       isGroupedWebhook: (uuid) => this.grouped.has(uuid),
       routeOf: (id) => this.routes.get(id),
-      silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
+      silencedBy: ({ labels }, nowMs) => {
+        const isCovered = this.silenced.has(labels["service.name"]!) && nowMs < this.silencesEndMs;
+        return isCovered ? { id: "silence-1", endsAtMs: this.silencesEndMs } : undefined;
+      },
       metrics: this.metrics,
       onGivenUp: (message) => this.logged.push(`error ${message}`),
       log: (level, message) => this.logged.push(`${level} ${message}`),

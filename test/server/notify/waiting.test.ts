@@ -187,8 +187,10 @@ describe("a fire that ended before anybody was told", () => {
 
   test("is known as such for as long as the fire goes on, however many others are told meanwhile", async () => {
     const post = new Post();
-    post.silenced.add("kept back");
-    await post.put({ event: fired("kept back"), actions: [mail("m")] });
+    post.answer = () => ({ kind: "final", problem: "no such mailbox" });
+    await post.put({ event: fired("refused"), actions: [mail("m")] });
+    await post.pass(minute);
+    post.answer = () => ({ kind: "delivered" });
     await post.put({ event: fired("told"), actions: [mail("m")] });
     await post.pass(24 * hour);
     // Nobody is to be told of the ends of these.
@@ -200,15 +202,19 @@ describe("a fire that ended before anybody was told", () => {
     }
     post.state = post.disk.open();
     post.open();
-    await post.put({ event: resolved("kept back"), actions: [mail("m")] });
+    await post.put({ event: resolved("refused"), actions: [mail("m")] });
     await post.put({ event: resolved("told"), actions: [mail("m")] });
     await post.pass(24 * hour);
-    expect(post.said().filter((line) => line.startsWith("m "))).toEqual(["m fired told", "m resolved told"]);
+    expect(post.said().filter((line) => line.startsWith("m "))).toEqual([
+      "m fired refused",
+      "m fired told",
+      "m resolved told",
+    ]);
     // What was kept for their ends goes with the next that end.
     await post.put(...[1, 2, 3].map((i) => ({ event: fired(`last ${i}`), actions: [quiet] })));
     await post.pass(24 * hour);
     const names = post.outbox.list().map(({ event }) => event.labels["service.name"]);
-    expect(names.filter((name) => name === "kept back" || name === "told")).toEqual(["kept back", "told"]);
+    expect(names.filter((name) => name === "refused" || name === "told")).toEqual(["refused", "told"]);
     // Three were told at once, and none of them knew of the others.
     expect(post.outbox.list().length).toBeLessThan(endedKept + 3);
   });

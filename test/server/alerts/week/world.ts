@@ -75,7 +75,7 @@ export class WeekWorld {
   readonly behindMs = new Map<string, number>();
   readonly #points: WeekPoints;
   readonly #failing = new Map<string, "error" | "hang">();
-  readonly #silences = new Set<string>();
+  readonly #silences = new Map<string, { id: string; endsAtMs: number }>();
   readonly #routes = new Map<string, NotificationRoute>();
   readonly #inhibitions = new Map<string, Inhibition>();
   /** When people were told of a fire, as far as that was stored. */
@@ -146,7 +146,7 @@ export class WeekWorld {
         this.disk.isFull = deed.do === "fill the disk";
         break;
       case "silence":
-        this.#silences.add(deed.name);
+        this.#silences.set(deed.name, { id: deed.name, endsAtMs: Number.MAX_SAFE_INTEGER });
         break;
       case "unsilence":
         this.#silences.delete(deed.name);
@@ -201,9 +201,9 @@ export class WeekWorld {
     const log = () => undefined;
     const now = () => this.nowMs;
     const silencedBy = ({ alertId, labels }: Pick<AlertEvent, "alertId" | "labels">) =>
-      mayBeSilenced(alertId) ? [...this.#silences].find((name) => labels.name === name) : undefined;
+      mayBeSilenced(alertId) ? this.#silences.get(labels.name ?? "") : undefined;
     const heldBy = (fire: Fire, openFires: () => readonly Fire[]) =>
-      silencedBy(fire) ?? findInhibition(fire, listOf(this.#inhibitions), openFires);
+      silencedBy(fire)?.id ?? findInhibition(fire, listOf(this.#inhibitions), openFires);
     const actionsFor = (fire: RoutedFire, own: readonly Action[]) =>
       findActions(fire, own, listOf(this.#routes));
     const routeOf = (id: string) => this.#routes.get(id);
