@@ -212,6 +212,8 @@ async function answer(
   const head = tokenInPath === undefined ? received : { ...received, tokenInPath };
   if (tokenInPath !== undefined) requester.by = null;
   const admitted = admit(state, head, route, requester);
+  // Without a place for the request nothing awaits the caller, whose refusal would count as an unhandled rejection.
+  if (admitted instanceof Promise) admitted.catch(() => undefined);
   const holder =
     admitted instanceof Promise ? `network ${networkOf(head.address)}` : holderOf(admitted, head);
   takePlace(state, holder, requester);

@@ -8,6 +8,8 @@ import { makeRequestBounds } from "../../../server/http/request-bounds.ts";
 import type { HttpServer } from "../../../server/http/server.ts";
 import { openHttp } from "../../../server/http/server.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
+import { makeUnauthorized } from "../../../server/throttle/refusal.ts";
+import { SharedBudget } from "../../../server/throttle/shared-budget.ts";
 import type { Running } from "../running.ts";
 import { call, ingest, lines, search, startServer } from "../running.ts";
 
@@ -218,4 +220,40 @@ describe("routes that misbehave", () => {
     expect([503, "cut off"]).toContain(await hanging);
     await expect(fetch(`http://127.0.0.1:${other.port}/hangs`)).rejects.toThrow();
   });
+});
+
+test("a request that finds no place does not end the server when its token is refused later", async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  let refused = 0;
+  const http = await openHttp({
+    address: { host: "127.0.0.1", port: 0 },
+    routes: [
+      {
+        ...{ method: "GET", path: "/users", permission: "search", body: null, deadlineMs: 1_000 },
+        answer: async () => ({ status: 200, body: "x" }),
+      },
+    ],
+    access: {
+      ...{ anonymousReads: false, onLoopback: true, hostNames: [], callerOf: () => null },
+      userOf: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        refused++;
+        throw makeUnauthorized("the token is not one that this server takes");
+      },
+    },
+    bounds: { ...makeRequestBounds({ requestBytes: 2 ** 28 }), places: new SharedBudget(0) },
+    metrics: new Metrics(),
+    onRefused: () => undefined,
+    log: () => undefined,
+  });
+  const url = `http://127.0.0.1:${http.port}/users`;
+  expect((await fetch(url, { headers: { Authorization: "Bearer a.b.c" } })).status).toBe(503);
+  await expect.poll(() => refused).toBe(1);
+  // An unhandled rejection is reported once the promises of its turn are settled.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off("unhandledRejection", note);
+  await http.close(100);
+  expect(unhandled).toEqual([]);
 });
