@@ -99,7 +99,7 @@ export class Intake {
   readonly #metrics: IntakeMetrics;
   readonly #rules: SharedRules;
   readonly #rateLimiter: SenderRateLimiter;
-  readonly #families = new Families();
+  readonly #families = new Families(() => performance.now());
   readonly #documentIds: DocumentIds;
 
   constructor(options: IntakeOptions) {

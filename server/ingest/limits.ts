@@ -136,8 +136,17 @@ export const fluentHandshakeBytesMax = 4 * KiB;
 export const fluentHandshakeMs = 10_000;
 /** Time until messages are tried again that the store does not take now. */
 export const fluentRetryMs = 1_000;
-/** Metric families whose type is remembered for remote write, at about 200 bytes each on every thread. */
-export const metricFamiliesMax = 50_000;
+/** Metric families that one body of remote write describes; the rest of them is ignored. Prometheus sends 2,000 at most. */
+export const bodyFamiliesMax = 10_000;
+/**
+ * Memory of the types and units of metric families that are remembered for remote write, on every thread. A sender has
+ * half of it at most: room for 50,000 families.
+ */
+export const metricFamiliesBytesMax = 16 * MiB;
+/** Memory that a family takes besides its texts. */
+export const metricFamilyOverhead = 80;
+/** Bytes of families that may be shared in a second: to write them takes some 5% of the time of the main thread. */
+export const sharedFamilyBytesPerSecond = 8 * MiB;
 /**
  * Bytes that rows copy from parts of the body that hold for many rows (a resource, the labels of a stream or a series).
  * Bounds the memory that a small body can expand to.

@@ -2,7 +2,7 @@
 
 import type { BodyTask } from "../decode-task.ts";
 import type { SampleSink } from "../row-sink.ts";
-import { type Family, familyKey, readFamilies } from "./families.ts";
+import { familyKey, readFamilies } from "./families.ts";
 import { familySuffixes } from "./series-samples.ts";
 import { WriteBody1 } from "./write-body-1.ts";
 import { WriteBody2 } from "./write-body-2.ts";
@@ -13,9 +13,7 @@ export function readRemoteWrite1(
   { families: shared, sender }: BodyTask,
 ): void {
   const write = new WriteBody1(body, sink);
-  const familiesInBody = new Map<string, Family>();
-  for (const { metricFamilyName: name, type, unit } of write.readMetadata())
-    familiesInBody.set(name, { name, type, unit });
+  const familiesInBody = write.readFamilies();
   if (familiesInBody.size > 0) sink.families = [...familiesInBody.values()];
   const earlierFamilies = readFamilies(shared);
   const find = (name: string) => familiesInBody.get(name) ?? earlierFamilies.get(familyKey(sender, name));

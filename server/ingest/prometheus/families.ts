@@ -4,32 +4,64 @@
  * them again.
  */
 
-import { metricFamiliesMax } from "../limits.ts";
+import { SharedBudget } from "../../throttle/shared-budget.ts";
+import { metricFamiliesBytesMax, metricFamilyOverhead, sharedFamilyBytesPerSecond } from "../limits.ts";
 import { makeSharedReader, type SharedJson, shareJson } from "../shared-memory-json.ts";
 
-export interface Family {
+export interface FamilyType {
   /** The type's number in MetricMetadata. */
   type: number;
-  name: string;
   unit: string;
 }
 
-export class Families {
-  shared: SharedJson = shareJson([]);
-  /** By sender and name: a sender's descriptions apply to its own samples only. */
-  readonly #known = new Map<string, Family>();
+export interface Family extends FamilyType {
+  name: string;
+}
 
-  add(sender: string, families: readonly Family[]): void {
-    let isNew = false;
-    for (const family of families) {
-      const key = familyKey(sender, family.name);
-      const earlier = this.#known.get(key);
-      if (earlier?.type === family.type && earlier.unit === family.unit) continue;
-      if (earlier === undefined && this.#known.size >= metricFamiliesMax) continue;
-      this.#known.set(key, family);
-      isNew = true;
+interface KnownFamily extends FamilyType {
+  /** What it takes of the budget. */
+  bytes: number;
+}
+
+export class Families {
+  readonly #elapsed: () => number;
+  /** By sender and name: a sender's descriptions apply to its own samples only. */
+  readonly #known = new Map<string, KnownFamily>();
+  readonly #bytes = new SharedBudget(metricFamiliesBytesMax);
+  #shared: SharedJson = shareJson([]);
+  #isChanged = false;
+  /** When families may be shared again. */
+  #nextShareMs = Number.NEGATIVE_INFINITY;
+
+  /** `elapsed`: milliseconds that go on steadily. */
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed;
+  }
+
+  /** The known families. Few are shared at once when they change; many up to two seconds later. */
+  get shared(): SharedJson {
+    const nowMs = this.#elapsed();
+    if (this.#isChanged && nowMs >= this.#nextShareMs) {
+      this.#shared = shareJson([...this.#known].map(([key, { type, unit }]) => [key, type, unit]));
+      this.#isChanged = false;
+      this.#nextShareMs = nowMs + (this.#bytes.total / sharedFamilyBytesPerSecond) * 1_000;
     }
-    if (isNew) this.shared = shareJson([...this.#known]);
+    return this.#shared;
+  }
+
+  /** Remembers families as far as there is room. Their names and units have the lengths that the store takes. */
+  add(sender: string, families: readonly Family[]): void {
+    for (const { name, type, unit } of families) {
+      const key = familyKey(sender, name);
+      const earlier = this.#known.get(key);
+      if (earlier?.type === type && earlier.unit === unit) continue;
+      const bytes = metricFamilyOverhead + Buffer.byteLength(JSON.stringify([key, type, unit]));
+      this.#bytes.give(sender, earlier?.bytes ?? 0);
+      if (this.#bytes.take(sender, bytes)) this.#known.set(key, { type, unit, bytes });
+      // What it was described as before holds no longer.
+      else if (!this.#known.delete(key)) continue;
+      this.#isChanged = true;
+    }
   }
 }
 
@@ -38,6 +70,7 @@ export function familyKey(sender: string, name: string): string {
 }
 
 /** Reads the shared families; for decoding threads. */
-export const readFamilies: (shared: SharedJson) => ReadonlyMap<string, Family> = makeSharedReader(
-  (entries: [string, Family][]) => new Map(entries),
+export const readFamilies: (shared: SharedJson) => ReadonlyMap<string, FamilyType> = makeSharedReader(
+  (entries: [key: string, type: number, unit: string][]) =>
+    new Map(entries.map(([key, type, unit]) => [key, { type, unit }])),
 );

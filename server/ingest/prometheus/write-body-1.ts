@@ -3,11 +3,12 @@
  * only its samples are read. Other series are decoded by protobufjs.
  */
 
-import type { SeriesAliases } from "../../../engine/index.ts";
+import { metricNameBytesMax, type SeriesAliases, unitBytesMax } from "../../../engine/index.ts";
 import { BodyBuffer } from "../body-buffer.ts";
+import { bodyFamiliesMax } from "../limits.ts";
 import { decodeOrRefuse, ProtoScanner } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
-import type { Family } from "./families.ts";
+import type { Family, FamilyType } from "./families.ts";
 import { type Metadata1, metadata1, type Series1, series1 } from "./schema.ts";
 import { addSeries, nameLabel, seriesOf } from "./series-samples.ts";
 import { WireSamples } from "./wire-samples.ts";
@@ -17,7 +18,7 @@ const SeriesTag = { label: 0x0a, sample: 0x12, exemplar: 0x1a } as const;
 const LabelTag = { name: 0x0a, value: 0x12 } as const;
 const nameBytes = Buffer.from(nameLabel, "latin1");
 
-type FamilyOf = (name: string) => Family | undefined;
+type FamilyOf = (name: string) => FamilyType | undefined;
 
 /** What the series of a metric are declared as, and the kind of their aliases. */
 interface Declared {
@@ -48,14 +49,21 @@ export class WriteBody1 {
     this.#aliases = sink.builder.readAliases("remote write 1", body);
   }
 
-  /** The metric families that the body describes. Throws Refusal 400 where it is not valid protobuf. */
-  readMetadata(): Metadata1[] {
-    const list: Metadata1[] = [];
+  /**
+   * The metric families that the body describes, by name: so many as a body may, without those whose name or unit is
+   * longer than the store takes. Throws Refusal 400 where it is not valid protobuf.
+   */
+  readFamilies(): Map<string, Family> {
+    const families = new Map<string, Family>();
     const { bytes, bodyEnd } = this.#buffer;
     this.#scanner.forEachField(0, bodyEnd, Tag.metadata, (from, to) => {
-      list.push(decodeOrRefuse(() => metadata1.decode(bytes.subarray(from, to))) as unknown as Metadata1);
+      if (families.size >= bodyFamiliesMax) return;
+      const decoded = decodeOrRefuse(() => metadata1.decode(bytes.subarray(from, to)));
+      const { metricFamilyName: name, type, unit } = decoded as unknown as Metadata1;
+      const fits = Buffer.byteLength(name) <= metricNameBytesMax && Buffer.byteLength(unit) <= unitBytesMax;
+      if (fits) families.set(name, { name, type, unit });
     });
-    return list;
+    return families;
   }
 
   /** Adds all samples; `familyOf` finds the family of a metric. Throws Refusal 400 where the body is not valid protobuf. */

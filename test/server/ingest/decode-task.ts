@@ -10,6 +10,6 @@ export function makePlainTask(body: Uint8Array) {
     wantsContentKey: true,
     flattensJson: false,
     index: "",
-    families: new Families().shared,
+    families: new Families(() => 0).shared,
   };
 }

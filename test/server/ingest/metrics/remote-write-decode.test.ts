@@ -123,7 +123,7 @@ test(`version 1.0 (SVC_SEED=${seed})`, () => {
       const metadataFields = inBody.map(({ type, metricFamilyName, unit }) =>
         field(3, Buffer.concat([Buffer.from([0x08, type]), field(2, metricFamilyName), field(5, unit)])),
       );
-      const families = new Families();
+      const families = new Families(() => 0);
       families.add(
         "",
         earlier.map(({ type, metricFamilyName: name, unit }) => ({ type, name, unit })),
