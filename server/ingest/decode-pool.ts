@@ -31,6 +31,9 @@ type DecodeMemory = Pick<
   | "socketBytes"
 >;
 
+/** A body on which the decoder failed: it would fail on it again. */
+export class DecoderFault extends Error {}
+
 interface Job {
   task: BodyTask;
   bytes: number;
@@ -97,7 +100,7 @@ export class DecodePool {
 
   /**
    * Decodes a body. Throws Refusal 503 where its sender has too much waiting or the server is stopping, 413 where the body takes too much time or
-   * memory. `onRead` is called once the pieces of the body are not needed any more.
+   * memory; DecoderFault where the decoder fails on it. `onRead` is called once the pieces of the body are not needed any more.
    */
   decode(task: BodyTask, onRead?: () => void): Promise<DecodedBody> {
     if (this.#isClosed) throw stopping;
@@ -271,7 +274,7 @@ function answer(jobs: readonly Job[], outcome: GroupOutcome, options: DecodePool
     }
     const result = outcome.results[i]!;
     if ("decoded" in result) resolve(result.decoded);
-    else reject(new Error(`a body could not be decoded: ${result.fault}`));
+    else reject(new DecoderFault(`a body could not be decoded: ${result.fault}`));
   }
 }
 
@@ -290,6 +293,6 @@ function makeEndError(cause: EndCause, { decodeMsMax, memory }: DecodePoolOption
     case "closed":
       return stopping;
     default:
-      return cause;
+      return new DecoderFault(`a body ended its decoding thread: ${cause.message}`, { cause });
   }
 }

@@ -10,7 +10,7 @@ import { flattenFields, type JsonFields, RowProblem, refuseBodyOnProblem } from 
 import { readUntimedFields } from "../loggers/logger-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
-import { type Extension, MessagePackReader } from "./message-pack.ts";
+import { Extension, MessagePackReader } from "./message-pack.ts";
 
 /** The attribute that holds a record's tag. */
 const tagKey = "fluent.tag";
@@ -155,9 +155,8 @@ function makeRow({ time, metadata }: EntryTime, record: unknown, tag: string, si
 function toNanos(time: unknown): bigint | undefined {
   const micros = typeof time === "number" ? Math.round(time * 1e6) : Number.NaN;
   if (Number.isFinite(micros) && micros >= 0) return time === 0 ? undefined : BigInt(micros) * 1_000n;
-  const { type, content } = (time ?? {}) as Partial<Extension>;
-  if (type === eventTimeType && content?.length === eventTimeBytes)
-    return BigInt(content.readUInt32BE(0)) * second + BigInt(content.readUInt32BE(4));
+  if (time instanceof Extension && time.type === eventTimeType && time.content.length === eventTimeBytes)
+    return BigInt(time.content.readUInt32BE(0)) * second + BigInt(time.content.readUInt32BE(4));
   throw new RowProblem("field", "the time must be seconds, or an EventTime of 8 bytes");
 }
 

@@ -5,9 +5,10 @@
 
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Metrics } from "../../metrics/metrics.ts";
+import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { ByteBudget } from "../../throttle/byte-budget.ts";
 import { Refusal } from "../../throttle/refusal.ts";
+import { DecoderFault } from "../decode-pool.ts";
 import type { Intake } from "../intake.ts";
 import {
   fluentConnectionsMax,
@@ -41,6 +42,8 @@ export interface FluentListener {
 interface Listening {
   options: FluentOptions;
   bytes: ByteBudget;
+  /** Counts bodies on which the decoder failed. */
+  dropped: Counter;
   /** Aborted when the listener closes. */
   closing: AbortSignal;
 }
@@ -51,8 +54,13 @@ export async function listenFluent(options: FluentOptions): Promise<FluentListen
   const listening: Listening = {
     options,
     bytes: new ByteBudget(options.bytesHeldMax),
+    dropped: options.metrics.counter(
+      "svc_fluent_dropped_bodies_total",
+      "Messages of Fluent's that were dropped, those read together counted as one, since the decoder failed on them.",
+    ),
     closing: closing.signal,
   };
+  listening.dropped.add(0);
   const connections = new Map<Socket, Promise<void>>();
   const server = createServer((socket) => {
     const reading = readConnection(socket, listening).finally(() => connections.delete(socket));
@@ -159,12 +167,12 @@ async function storeAll(bodies: readonly Uint8Array[], socket: Socket, listening
 
 /**
  * Stores messages and acknowledges them. Tries again while the store takes nothing, or the sender is over its limits.
- * Throws Refusal where they cannot be read: they are not acknowledged.
+ * Those on which the decoder fails are dropped. Throws Refusal where they cannot be read: they are not acknowledged.
  */
 async function storeMessages(
   body: Uint8Array,
   socket: Socket,
-  { options, closing }: Listening,
+  { options, closing, dropped }: Listening,
 ): Promise<void> {
   for (;;) {
     try {
@@ -183,7 +191,13 @@ async function storeMessages(
     } catch (error) {
       const isFinal = error instanceof Refusal && error.status < 500 && error.status !== 429;
       if (isFinal || closing.aborted || socket.destroyed) throw error;
-      options.log(`messages of Fluent's wait: ${error instanceof Error ? error.message : String(error)}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof DecoderFault) {
+        dropped.add(1);
+        options.log(`messages of Fluent's are dropped: ${reason}`);
+        return;
+      }
+      options.log(`messages of Fluent's wait: ${reason}`);
       await sleep(fluentRetryMs, undefined, { signal: closing });
     }
   }

@@ -1,7 +1,8 @@
 /** MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md): reads values from bytes, and skips them. */
 
 import { isUtf8 } from "node:buffer";
-import { RowProblem } from "../json/json-row.ts";
+import { stringifyExact } from "../json/exact-json.ts";
+import { checkFlatName, RowProblem } from "../json/json-row.ts";
 
 /** Depth to which values are read. Attributes are flattened to half of it. */
 const depthMax = 64;
@@ -71,10 +72,15 @@ export class ValueSkipper {
   }
 }
 
-/** An extension type with its content. Fluent's times are such. */
-export interface Extension {
-  type: number;
-  content: Buffer;
+/** An extension type with its content. Fluent's times are such. A class, since a map may have the same fields. */
+export class Extension {
+  readonly type: number;
+  readonly content: Buffer;
+
+  constructor(type: number, content: Buffer) {
+    this.type = type;
+    this.content = content;
+  }
 }
 
 /** Reads whole values. */
@@ -130,8 +136,8 @@ export class MessagePackReader {
         return toText(this.#take(headBytes, length));
       case "extension": {
         const type = this.#bytes.readInt8(this.at + headBytes - 1);
-        const extension: Extension = { type, content: this.#take(headBytes, length) };
-        return depth === 0 ? extension : toText(extension.content);
+        const content = this.#take(headBytes, length);
+        return depth === 0 ? new Extension(type, content) : toText(content);
       }
       default:
         return this.#readScalar();
@@ -167,8 +173,8 @@ export class MessagePackReader {
   #readMap(pairs: number, depth: number): Record<string, unknown> {
     const map: Record<string, unknown> = Object.create(null);
     for (let i = 0; i < pairs; i++) {
-      const key = this.readValue(depth + 1);
-      map[typeof key === "object" ? JSON.stringify(key) : String(key)] = this.readValue(depth + 1);
+      const key = toKey(this.readValue(depth + 1));
+      map[key] = this.readValue(depth + 1);
     }
     return map;
   }
@@ -221,6 +227,17 @@ function toShortest(float: number): number {
 function toInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
+}
+
+/**
+ * The text of a map's key; JSON for a list or a map. The text of a map in a key in a key doubles with each of them, so
+ * each has a bound. Throws RowProblem.
+ */
+function toKey(key: unknown): string {
+  if (typeof key !== "object") return String(key);
+  const text = stringifyExact(key, () => undefined);
+  checkFlatName(text);
+  return text;
 }
 
 function toText(bytes: Buffer): string {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { Refusal } from "../../throttle/refusal.ts";
+import { DecoderFault } from "../decode-pool.ts";
 import type { BodyFormat } from "../decode-task.ts";
 import type { Intake } from "../intake.ts";
 import {
@@ -136,8 +137,8 @@ export class MessageQueue {
       }
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.log(`${protocol.title} cannot be stored: ${reason}`);
-      if (error instanceof Refusal && error.status < 500) return this.#takeHalves(parts);
-      return false;
+      const isFinal = error instanceof Refusal ? error.status < 500 : error instanceof DecoderFault;
+      return isFinal ? this.#takeHalves(parts) : false;
     }
   }
 }

@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import type { Intake } from "../../../server/ingest/intake.ts";
+import { DecoderFault } from "../../../server/ingest/decode-pool.ts";
+import type { Intake, IntakeBody } from "../../../server/ingest/intake.ts";
 import {
   syslogIncompleteBytesMax,
   syslogMessageBytesMax,
@@ -25,12 +26,13 @@ afterEach(async () => {
   logged.length = 0;
 });
 
-async function listen(): Promise<Metrics> {
+/** `take`: takes a body; by default it is taken once `store` is called. */
+async function listen(take?: (body: IntakeBody) => Promise<void>): Promise<Metrics> {
   const metrics = new Metrics();
   const stored = new Promise<void>((resolve) => {
     store = resolve;
   });
-  const intake = { take: () => stored } as unknown as Intake;
+  const intake = { take: take ?? (() => stored) } as unknown as Intake;
   listener = await listenSyslog({
     ...{ address: { host: "127.0.0.1", port: 0 }, bytesHeldMax: 2 ** 28, intake, metrics },
     log: (message) => logged.push(message),
@@ -76,4 +78,18 @@ test("messages that do not end are bounded over all connections", async () => {
   await new Promise((resolve) => next.write(piece.subarray(0, 1_000), resolve));
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(logged).toHaveLength(3);
+});
+
+test("a message on which the decoder fails is dropped and counted, and the others of its batch are stored", async () => {
+  const taken: string[] = [];
+  const metrics = await listen(async ({ body }) => {
+    const text = Buffer.from(body).toString();
+    if (text.includes("faulty")) throw new DecoderFault("a body could not be decoded: a fault");
+    taken.push(...text.match(/good \d/g)!);
+  });
+  const socket = await open();
+  socket.write("<1>good 1\n<1>good 2\n<1>faulty\n<1>good 3\n");
+  await expect.poll(() => taken.sort(), { timeout: 5_000 }).toEqual(["good 1", "good 2", "good 3"]);
+  expect(metrics.text()).toMatch(/^svc_syslog_dropped_messages_total\{reason="unreadable"\} 1$/m);
+  expect(logged[0]).toMatch(/cannot be stored: a body could not be decoded: a fault$/);
 });

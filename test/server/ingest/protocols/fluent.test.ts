@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { FluentClient } from "@fluent-org/logger";
 import { decodeMulti, ExtData, encode } from "@msgpack/msgpack";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { DecoderFault } from "../../../../server/ingest/decode-pool.ts";
 import { listenFluent } from "../../../../server/ingest/fluent/listener.ts";
 import type { Intake } from "../../../../server/ingest/intake.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
@@ -176,6 +177,74 @@ describe("connections that are closed", () => {
     const refused = (await call(server, "/metrics", { token: server.adminToken })).text;
     expect(refused).toMatch(/svc_ingest_refused_rows_total\{[^}]*\} 2$/m);
   });
+});
+
+describe("messages of unusual values do not hold up the others", () => {
+  /** A map of one pair whose key is a value of any kind. */
+  const mapOf = (key: Uint8Array) => Buffer.concat([Buffer.of(0x81), key, Buffer.of(1)]);
+  const oddMessage = (time: Uint8Array, record: Uint8Array) =>
+    Buffer.concat([Buffer.of(0x93), encode("odd"), time, record]);
+
+  test.each([
+    ["a time that is a map with the names of an EventTime", encode({ type: 0, content: "abcdefgh" })],
+    ["a time of another extension type", encode(new ExtData(1, new Uint8Array(8)))],
+  ])("%s is refused", async (name, time) => {
+    const { socket, received } = await open(server);
+    socket.write(oddMessage(time, encode({ message: name })));
+    socket.write(encode(["after", seconds, { message: name }, { chunk: "after" }]));
+    await expect.poll(() => received, { timeout: 5_000 }).toEqual([{ ack: "after" }]);
+    expect(await findRows(server, `logs{fluent.tag="odd"} |= "${name}"`)).toEqual([]);
+  });
+
+  test("a key that is a list with a large integer is its JSON text", async () => {
+    const { socket } = await open(server);
+    const key = encode([2n ** 63n], { useBigInt64: true });
+    socket.write(oddMessage(encode(seconds), mapOf(key)));
+    await expect
+      .poll(() => findRows(server, 'logs{fluent.tag="odd"}'), { timeout: 5_000 })
+      .toMatchObject([{ attributes: { "[9223372036854775808]": "1" } }]);
+  });
+
+  test("maps in keys in keys, whose texts would double with each, are refused", async () => {
+    let record: Buffer = mapOf(encode("a"));
+    for (let depth = 0; depth < 40; depth++) record = mapOf(record);
+    const { socket, received } = await open(server);
+    socket.write(oddMessage(encode(seconds), record));
+    socket.write(encode(["after", seconds, { message: "after keys" }, { chunk: "keys" }]));
+    await expect.poll(() => received, { timeout: 5_000 }).toEqual([{ ack: "keys" }]);
+    expect((await call(server, "/metrics")).text).toMatch(
+      /svc_ingest_ended_threads_total\{[^}]*memory[^}]*\} 0$/m,
+    );
+  });
+});
+
+test("a message on which the decoder fails is dropped and counted, and the next one is stored", async () => {
+  let tries = 0;
+  const intake = {
+    take: () =>
+      tries++ === 0
+        ? Promise.reject(new DecoderFault("a body could not be decoded: a fault"))
+        : Promise.resolve({ answer: '["next"]' }),
+  } as unknown as Intake;
+  const logged: string[] = [];
+  const log = (message: string) => void logged.push(message);
+  const metrics = new Metrics();
+  const listener = await listenFluent({
+    address,
+    key: undefined,
+    bytesHeldMax: 2 ** 20,
+    intake,
+    metrics,
+    log,
+  });
+  const { socket, received } = await open(listener.port);
+  socket.write(encode(["t", seconds, { message: "faulty" }, { chunk: "faulty" }]));
+  socket.write(encode(["t", seconds, { message: "next" }, { chunk: "next" }]));
+  await expect.poll(() => received, { timeout: 5_000 }).toEqual([{ ack: "next" }]);
+  expect(tries).toBe(2);
+  expect(logged).toEqual(["messages of Fluent's are dropped: a body could not be decoded: a fault"]);
+  expect(metrics.text()).toMatch(/^svc_fluent_dropped_bodies_total 1$/m);
+  await listener.close();
 });
 
 test("a message that the store does not take now is stored later, and acknowledged only then", async () => {
