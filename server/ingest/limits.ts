@@ -127,8 +127,14 @@ export const gelfMessageBytesMax = 8 * MiB;
 export const gelfChunksMax = 128;
 /** How long the chunks of one message may take to come, as in Graylog. */
 export const gelfChunkMs = 5_000;
-/** Bytes of chunks whose messages are incomplete. The oldest are forgotten first: senders over UDP are not known. */
+/**
+ * Memory of chunks whose messages are incomplete: their bytes, `gelfChunkOverhead` for each, and
+ * `gelfIncompleteOverhead` for each message. The oldest are forgotten first: senders over UDP are not known.
+ */
 export const gelfChunksBytesMax = 16 * MiB;
+/** Memory that a chunk takes besides its bytes, and an incomplete message besides its chunks. */
+export const gelfChunkOverhead = 256;
+export const gelfIncompleteOverhead = 512;
 /** Connections of Fluent's forward protocol: each may hold an incomplete message. */
 export const fluentConnectionsMax = 1_024;
 /** Bytes of the first message where a key is asked for, and the time for it: nobody has shown the key so far. */

@@ -1,14 +1,27 @@
 /** Joins messages of GELF that come in several datagrams. */
 
-import { gelfChunkMs, gelfChunksBytesMax, gelfChunksMax } from "../limits.ts";
+import {
+  gelfChunkMs,
+  gelfChunkOverhead,
+  gelfChunksBytesMax,
+  gelfChunksMax,
+  gelfIncompleteOverhead,
+} from "../limits.ts";
 
 /** Two bytes of magic, eight of the message's id, the chunk's number and the number of chunks. */
 const headBytes = 12;
 const magic = Buffer.of(0x1e, 0x0f);
+/** How often old messages are looked for. */
+const lookMs = 1_000;
+/** What is kept of the memory when it is full. */
+const shareKept = 7 / 8;
 
 interface Incomplete {
-  chunks: (Buffer | undefined)[];
-  missing: number;
+  /** The chunks that have come, by their numbers. */
+  chunks: Map<number, Buffer>;
+  /** How many chunks the message has. */
+  count: number;
+  /** Memory that it takes. */
   bytes: number;
   beganMs: number;
 }
@@ -17,7 +30,9 @@ export class ChunkJoiner {
   readonly #elapsed: () => number;
   /** By the message's id. The oldest is the first. */
   readonly #incomplete = new Map<string, Incomplete>();
+  /** Memory that all incomplete messages take. */
   #bytes = 0;
+  #nextLookMs = Number.NEGATIVE_INFINITY;
 
   /** `elapsed`: milliseconds that go on steadily. */
   constructor(elapsed: () => number) {
@@ -31,32 +46,44 @@ export class ChunkJoiner {
     if (datagram.length <= headBytes || number >= count || count > gelfChunksMax) return undefined;
     const id = datagram.toString("latin1", 2, 10);
     const message = this.#incomplete.get(id) ?? this.#begin(id, count);
-    if (message.chunks.length !== count || message.chunks[number] !== undefined) return undefined;
+    const { chunks } = message;
+    if (message.count !== count || chunks.has(number)) return undefined;
     const chunk = Buffer.from(datagram.subarray(headBytes));
-    message.chunks[number] = chunk;
-    message.bytes += chunk.length;
-    this.#bytes += chunk.length;
-    if (--message.missing === 0) {
+    chunks.set(number, chunk);
+    this.#charge(message, chunk.length + gelfChunkOverhead);
+    if (chunks.size === count) {
       this.#forget(id, message);
-      return Buffer.concat(message.chunks as Buffer[]);
+      return Buffer.concat(Array.from({ length: count }, (_, i) => chunks.get(i)!));
     }
     this.#forgetOld();
     return undefined;
   }
 
   #begin(id: string, count: number): Incomplete {
-    const chunks = new Array<Buffer | undefined>(count).fill(undefined);
-    const message: Incomplete = { chunks, missing: count, bytes: 0, beganMs: this.#elapsed() };
+    const message: Incomplete = { chunks: new Map(), count, bytes: 0, beganMs: this.#elapsed() };
     this.#incomplete.set(id, message);
+    this.#charge(message, gelfIncompleteOverhead);
     return message;
   }
 
-  /** Forgets messages whose other chunks do not come any more, and the oldest where all take too much memory. */
+  #charge(message: Incomplete, bytes: number): void {
+    message.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  /**
+   * Forgets messages whose other chunks do not come any more, and the oldest where all take too much memory. The first
+   * look at a map passes all that was removed from it, so it looks once a second, or removes many at a time.
+   */
   #forgetOld(): void {
     const nowMs = this.#elapsed();
+    const isFull = this.#bytes > gelfChunksBytesMax;
+    if (!isFull && nowMs < this.#nextLookMs) return;
+    this.#nextLookMs = nowMs + lookMs;
+    const bytesKept = isFull ? gelfChunksBytesMax * shareKept : gelfChunksBytesMax;
     for (const [id, message] of this.#incomplete) {
       const isOld = nowMs - message.beganMs > gelfChunkMs;
-      if (!isOld && this.#bytes <= gelfChunksBytesMax) return;
+      if (!isOld && this.#bytes <= bytesKept) return;
       this.#forget(id, message);
     }
   }

@@ -126,9 +126,20 @@ test("chunks of messages that never end are forgotten", () => {
   joiner.add(chunksOf(Buffer.from("other"), 2, "bbbbbbbb")[0]!);
   expect(joiner.add(first!)).toBeUndefined();
   expect(joiner.add(last!)?.toString()).toBe("message");
-  // Of 1,000 halves of 30,000 bytes 559 fit: the oldest are forgotten.
+  // Of 1,000 halves of 30,000 bytes at most 545 fit: the oldest are forgotten.
   const halves = (i: number) => chunksOf(Buffer.alloc(60_000, "x"), 2, String(i).padStart(8, "0"));
   for (let i = 0; i < 1_000; i++) joiner.add(halves(i)[0]!);
   expect(joiner.add(halves(999)[1]!)).toHaveLength(60_000);
   expect(joiner.add(halves(0)[1]!)).toBeUndefined();
+});
+
+test("incomplete messages of the smallest chunks take no more memory than large ones", () => {
+  const joiner = new ChunkJoiner(() => 0);
+  const smallest = (i: number) => chunksOf(Buffer.from("ab"), 2, String(i).padStart(8, "0"));
+  const messages = 100_000;
+  for (let i = 0; i < messages; i++) joiner.add(smallest(i)[0]!);
+  expect(joiner.add(smallest(messages - 1)[1]!)).toHaveLength(2);
+  // Each takes 512 bytes and 256 for its chunk: of 16 MiB, room for less than 22,000.
+  expect(joiner.add(smallest(messages - 10_000)[1]!)).toHaveLength(2);
+  expect(joiner.add(smallest(messages - 22_000)[1]!)).toBeUndefined();
 });
