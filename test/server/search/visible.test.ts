@@ -1,6 +1,7 @@
 /** POST /api/v1/query/visible: what members of groups may read, and who may ask. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
 import { ask } from "../control/asking.ts";
 import { ingest, lines, type Running, startServer } from "../running.ts";
 
@@ -12,9 +13,12 @@ interface Visible {
 const startMs = Date.UTC(2026, 0, 29, 12);
 const range = { startTime: startMs, endTime: startMs + 60_000 };
 let server: Running;
+let issuer: Issuer;
 
 beforeAll(async () => {
-  server = await startServer({ address: { host: "0.0.0.0", port: 0 } });
+  issuer = await startIssuer();
+  const identity = { issuer: issuer.url, audiences: [audience], groupsClaim: "groups" };
+  server = await startServer({ address: { host: "0.0.0.0", port: 0 }, identity });
   server.url = server.url.replace("0.0.0.0", "127.0.0.1");
   const rows = ["a", "a", "a", "b"].map((service, i) => ({
     ...{ timestamp: startMs + i, message: "hello" },
@@ -28,7 +32,10 @@ beforeAll(async () => {
   const telemetryRule = { type: "cluster", groups: ["b"], rules: [{ signals: ["logs"], match }] };
   expect((await ask(server, "PUT", "/telemetry-rules/b", { telemetryRule })).status).toBe(200);
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  await issuer.stop();
+});
 
 function see(body: object, token?: string) {
   return ask<Visible>(server, "POST", "/query/visible", body, token === undefined ? {} : { token });
@@ -42,6 +49,17 @@ test("a member sees what rules grant, and nothing of other signals", async () =>
   });
   expect(json.signals.filter(({ rows }) => rows > 0).map(({ signal }) => signal)).toEqual(["logs"]);
   expect(json.metrics).toEqual({ names: [], isWhole: true });
+});
+
+test("an admin of the identity provider is shown the same of a member as the bearer of a token", async () => {
+  const group = { name: "admins", role: "admin", oidcMappings: ["idp-admins"] };
+  expect((await ask(server, "PUT", "/groups/admins", { group })).status).toBe(200);
+  const token = await issuer.token({ groups: ["idp-admins"] });
+  for (const name of ["b", "nobody"]) {
+    const { status, json } = await see({ groups: [name], ...range }, token);
+    expect(status).toBe(200);
+    expect(json).toEqual((await see({ groups: [name], ...range })).json);
+  }
 });
 
 test("members of a group without rules see nothing", async () => {
