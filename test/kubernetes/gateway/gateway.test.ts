@@ -199,6 +199,27 @@ describe("bodies", () => {
     expect(hub.taken.size).toBe(2);
   });
 
+  test.each([[{ toString: 1 }], [[1]], [5]])(
+    "in JSON are passed on where a metric's name is %j",
+    async (name) => {
+      await start();
+      const match = {
+        matchExpressions: [{ key: "__name__", operator: "In" as const, values: ["5", "gone", ""] }],
+      };
+      gateway.setRules([{ id: "r1", rules: [{ signals: ["metrics"], action: "Exclude", match }] }]);
+      const gauge = { dataPoints: [{ asInt: 1, timeUnixNano: "1763000000123456789" }] };
+      const sentMetrics = [name, "gone", "kept"].map((each) => ({ name: each, gauge }));
+      const body = JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics: sentMetrics }] }] });
+      // Whether such a name is taken is the hub's decision.
+      const answer = await post(body, { "Content-Type": "application/json" }, "/v1/metrics");
+      expect(answer.status).toBe(200);
+      const sent = JSON.parse(hub.requests[0]!.body.toString());
+      expect(
+        sent.resourceMetrics[0].scopeMetrics[0].metrics.map((each: object) => Object.values(each)[0]),
+      ).toEqual([name, "kept"]);
+    },
+  );
+
   test.each([
     ["GET", "/v1/logs", {}, 405],
     ["POST", "/v1/other", protobuf, 404],

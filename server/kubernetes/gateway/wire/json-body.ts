@@ -8,6 +8,7 @@ import {
   type Attributes,
   addAttributes,
   beginRecord,
+  stringOf,
   toObject,
   toObjects,
 } from "../../../ingest/otlp/json-value.ts";
@@ -133,7 +134,7 @@ export class JsonBody {
           test(point, () => {
             const attributes = beginRecord(base);
             addAttributes(attributes, point.attributes, "attributes");
-            const name = String(record.name ?? "");
+            const name = stringOf(record.name, "name");
             return suffixes.map((suffix) => ({ name: name + suffix, attributes: attributes.texts }));
           });
         }
