@@ -58,8 +58,13 @@ export type LabelMatch = z.infer<typeof labelMatchShape>;
 /** Whether labels pass all expressions; a missing label counts as empty. Without a match, any labels pass. */
 export function isMatch(match: LabelMatch | undefined, labels: Readonly<Record<string, string>>): boolean {
   return (match?.matchExpressions ?? []).every(({ key, operator, values }) => {
-    return values.includes(labels[key] ?? "") === (operator === "In");
+    return values.includes(labelValue(labels, key)) === (operator === "In");
   });
+}
+
+/** The value of a label, "" where it is missing. The name may be that of a member of every object. */
+export function labelValue(labels: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(labels, name) ? labels[name]! : "";
 }
 
 /** An integer. Its error for a text says that an integer is missing, where zod would say a number. */

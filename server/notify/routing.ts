@@ -3,7 +3,7 @@
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent } from "../model/event.ts";
 import type { Inhibition, NotificationRoute, RoutedAction } from "../model/notification-route.ts";
-import { isMatch } from "../model/schema.ts";
+import { isMatch, labelValue } from "../model/schema.ts";
 import { distinctActions } from "./destination.ts";
 
 /** A fire as routes and inhibitions see it. */
@@ -38,7 +38,7 @@ export function findActions(
 export function groupKeyOf({ groupBy }: Pick<NotificationRoute, "groupBy">, fire: RoutedFire): string | null {
   if (groupBy === undefined) return null;
   const labels: Readonly<Record<string, string>> = routingLabels(fire);
-  return JSON.stringify(groupBy.map((name) => labels[name] ?? ""));
+  return JSON.stringify(groupBy.map((name) => labelValue(labels, name)));
 }
 
 /** Combinations of values that open sources have in the labels of an inhibition, by its id. */
@@ -80,5 +80,5 @@ function sourceValues(id: string, inhibition: Inhibition, open: readonly RoutedF
 }
 
 function valuesOf({ equal = [] }: Inhibition, labels: Readonly<Record<string, string>>): string {
-  return JSON.stringify(equal.map((name) => labels[name] ?? ""));
+  return JSON.stringify(equal.map((name) => labelValue(labels, name)));
 }

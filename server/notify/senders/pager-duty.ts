@@ -4,6 +4,7 @@
  */
 import type { NotificationEvent } from "../../model/event.ts";
 import { stableId } from "../../model/stable-id.ts";
+import { listedInstancesMax } from "../limits.ts";
 import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
 import { deepLink, eventLine } from "../message/event-text.ts";
 import { rulesOf, time } from "../message/event-types.ts";
@@ -74,8 +75,11 @@ function groupBody(
   }
   const body = pagerDutyBody(routingKey, events[0]!, publicUrl);
   if (events.length === 1 || !("payload" in body)) return { ...body, ...dedup };
-  const { title, data } = groupEnvelopeOf(id, events, publicUrl);
-  const payload = { ...body.payload, summary: cut(title, summaryLengthMax), custom_details: detailsOf(data) };
+  // PagerDuty refuses a message of more than 512 KB for good: it lists some instances, and says how many there are.
+  const listed = groupEnvelopeOf(id, events.slice(0, listedInstancesMax), publicUrl);
+  const { title } = groupEnvelopeOf(id, events, publicUrl);
+  const details = detailsOf({ ...listed.data, instanceCount: events.length });
+  const payload = { ...body.payload, summary: cut(title, summaryLengthMax), custom_details: details };
   return { ...body, ...dedup, payload };
 }
 
@@ -110,14 +114,18 @@ function runbookLink({ runbook = "" }: NotificationEvent) {
   return /^https?:\/\/\S+$/.test(runbook) ? [{ href: runbook, text: "Runbook" }] : [];
 }
 
-/** Returns the data whole, unless the body would be too long: then without the labels, and with shortened texts. */
+/** Returns the data whole, unless the body would be too long: then without labels and instances, and with shortened texts. */
 function detailsOf(data: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(data)) <= detailsBytesMax) return data;
   const short = Object.entries(data).map(([name, value]) => [
     name,
     typeof value === "string" ? cut(value, summaryLengthMax) : value,
   ]);
-  return { ...Object.fromEntries(short), attributes: "left out: too long" };
+  const leftOut = ["attributes", "instances"].filter((name) => name in data);
+  return {
+    ...Object.fromEntries(short),
+    ...Object.fromEntries(leftOut.map((name) => [name, "left out: too long"])),
+  };
 }
 
 function cut(text: string, length: number): string {

@@ -38,6 +38,26 @@ function checked(body: string): Record<string, unknown> & { payload: Record<stri
 }
 
 describe(`PagerDuty (SVC_SEED=${seed})`, () => {
+  test("a message about very many instances lists some, and says how many there are", async () => {
+    const receiver = await openReceiver(202);
+    const send = pagerDutySender({ routingKeys: { shop: "R1" }, eventsUrl: receiver.url, guard, publicUrl });
+    const events = Array.from({ length: 1_000 }, (_, i) => {
+      const event = fired(`pod-${i}`);
+      const labels = Object.fromEntries(
+        ["a", "b", "c", "d"].map((name) => [name, `${name}-${i}-${"x".repeat(60)}`]),
+      );
+      return { ...event, labels: { ...event.labels, ...labels } };
+    });
+    const { type, pagerDutyDestination } = pager as Pager;
+    const action: Pager = { type, pagerDutyDestination: { ...pagerDutyDestination, groupInstances: true } };
+    expect(await send({ id: "msg-1", action, events, receipts: [], nowMs: firedAtMs })).toEqual({
+      kind: "delivered",
+    });
+    const { payload } = checked(receiver.received[0]!.body);
+    const details = payload.custom_details as { instances: unknown[]; instanceCount: number };
+    expect([details.instances.length, details.instanceCount]).toEqual([20, 1_000]);
+  });
+
   test("trigger and resolve have one key; services are mapped to routing keys", async () => {
     const { deliver, receiver } = await senderTo(202);
     const labels = { "service.name": "cart", "k8s.namespace.name": "shop" };
