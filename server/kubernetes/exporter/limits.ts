@@ -2,8 +2,10 @@
 
 /** Objects of one request to the hub, which takes no more. */
 export const objectsAtOnceMax = 250;
-/** JSON characters of one request: the hub takes bodies of two megabytes. */
-export const requestCharactersMax = 1_500_000;
+/** JSON bytes of one request: the hub takes bodies of two megabytes. */
+export const requestBytesMax = 1_500_000;
+/** JSON bytes that a deletion takes of a request, at most: a kind, a namespace and a name. */
+export const removalBytes = 500;
 /** Pause before a first change is sent: changes that come together share a request. */
 export const gatherMs = 100;
 /** Pauses after the hub could not be reached: the first, and the longest. */

@@ -6,7 +6,15 @@
 import type { EventSubject } from "./event-recorder.ts";
 import type { AppliedObject, DesiredObject, HubClient, ObjectKey } from "./hub-client.ts";
 import { HubError } from "./hub-client.ts";
-import { gatherMs, objectsAtOnceMax, requestCharactersMax, retryMsMax, retryMsMin } from "./limits.ts";
+import {
+  gatherMs,
+  objectsAtOnceMax,
+  removalBytes,
+  requestBytesMax,
+  retryMsMax,
+  retryMsMin,
+} from "./limits.ts";
+import { measureObject } from "./object-size.ts";
 
 /** An object of the cluster. */
 export interface ClusterObject extends DesiredObject {
@@ -25,7 +33,19 @@ export interface ObjectSyncOptions {
 }
 
 /** What has to be done for one object. */
-type Task = { kind: "apply"; object: ClusterObject } | { kind: "remove"; key: ObjectKey };
+type Task = ApplyTask | RemoveTask;
+
+interface ApplyTask {
+  kind: "apply";
+  object: ClusterObject;
+  /** What it takes of a request. */
+  bytes: number;
+}
+
+interface RemoveTask {
+  kind: "remove";
+  key: ObjectKey;
+}
 
 /** One loop sends requests one after the other, so that of two states of an object the newer is taken last. */
 export class ObjectSync {
@@ -57,7 +77,12 @@ export class ObjectSync {
     this.#sweeps.get(object.kind)?.set(name, key);
     const isKnown = this.#sent.get(name) === versionOf(object) && !this.#tasks.has(name);
     if (isKnown) return;
-    this.#tasks.set(name, { kind: "apply", object });
+    const size = measureObject(toSent(object));
+    if ("problem" in size) {
+      this.#refuse(name, object, size.problem);
+      return;
+    }
+    this.#tasks.set(name, { kind: "apply", object, bytes: size.bytes });
     this.#start();
   }
 
@@ -161,6 +186,16 @@ export class ObjectSync {
     }
   }
 
+  /** An object that no request can hold is wrong, as one that the hub refuses. Its last good version stays. */
+  #refuse(name: string, object: ClusterObject, message: string): void {
+    if (this.#tasks.get(name)?.kind === "apply") this.#tasks.delete(name);
+    this.#sent.set(name, versionOf(object));
+    const { kind, metadata } = object;
+    const { namespace = "", name: own, uid } = metadata;
+    const key = { kind, namespace, name: own, uid, id: "" };
+    this.#options.onOutcome(object, { ...key, reason: "InvalidSpec", isTemporary: false, message });
+  }
+
   async #sendSweep(): Promise<void> {
     const [kind, kept] = this.#sweeps.entries().next().value!;
     const names = [...kept.values()].map(({ kind: _, ...name }) => name);
@@ -190,10 +225,10 @@ export class ObjectSync {
 
 function takeBatch(tasks: ReadonlyMap<string, Task>): [string, Task][] {
   const batch: [string, Task][] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const [name, task] of tasks) {
-    characters += task.kind === "apply" ? JSON.stringify(task.object.spec)?.length + 300 : 300;
-    if (batch.length > 0 && (batch.length === objectsAtOnceMax || characters > requestCharactersMax)) break;
+    bytes += task.kind === "apply" ? task.bytes : removalBytes;
+    if (batch.length > 0 && (batch.length === objectsAtOnceMax || bytes > requestBytesMax)) break;
     batch.push([name, task]);
   }
   return batch;

@@ -1,6 +1,8 @@
 /** Random histories of objects and faults of the hub: in the end the hub has what the cluster's objects say. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
+import { parseJsonBody } from "../../../server/api/json-body.ts";
+import type { ServerRequest } from "../../../server/api/route.ts";
 import {
   type AppliedObject,
   type DesiredObject,
@@ -9,6 +11,7 @@ import {
 } from "../../../server/kubernetes/exporter/hub-client.ts";
 import { type Condition, nextStatus } from "../../../server/kubernetes/exporter/object-status.ts";
 import { type ClusterObject, ObjectSync } from "../../../server/kubernetes/exporter/object-sync.ts";
+import { Refusal } from "../../../server/throttle/refusal.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
@@ -266,5 +269,69 @@ test("what changes while a request is on its way is sent after it", async () => 
   sync.deleted({ kind: "SvcAlert", namespace: "a", name: "o" });
   await vi.advanceTimersByTimeAsync(5_000);
   expect([...hub.objects.values()]).toEqual([]);
+  await closed(sync);
+});
+
+/** A hub that looks at the body of a request as the real one does, before it looks at the objects. */
+class CheckingHub extends ModelHub {
+  override async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
+    checkBody({ objects });
+    return super.apply(objects);
+  }
+}
+
+/** Throws what the hub's client throws where the hub refuses a body. */
+function checkBody(body: unknown): void {
+  try {
+    parseJsonBody({
+      headers: new Map(),
+      body: Buffer.from(JSON.stringify(body)),
+    } as unknown as ServerRequest);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new HubError(`the hub answered ${error.status}: ${error.message}`, error.status);
+  }
+}
+
+/** Starts a synchronisation that writes down the last outcome of each object. */
+function openWatched(hub: ConstructorParameters<typeof ObjectSync>[0]["hub"]) {
+  const outcomes = new Map<string, string>();
+  const logged: string[] = [];
+  const sync = new ObjectSync({
+    hub,
+    onOutcome: ({ metadata }, applied, problem) =>
+      void outcomes.set(
+        metadata.name,
+        `${applied?.reason ?? "HubUnreachable"} ${applied?.message ?? problem}`,
+      ),
+    random: () => 0,
+    log: (message) => void logged.push(message),
+  });
+  return { sync, outcomes, logged };
+}
+
+const objectOf = (name: string, spec: unknown, kind = "SvcDashboard"): ClusterObject => ({
+  kind,
+  metadata: { name, namespace: "a", uid: `uid of ${name}`, generation: 1 },
+  spec,
+});
+
+const nested = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
+
+test("an object that nests too deep is refused by itself, and others go on", async () => {
+  const hub = new CheckingHub();
+  const { sync, outcomes } = openWatched(hub);
+  const fits = objectOf("fits", nested(61));
+  sync.listed("SvcDashboard", [objectOf("deepest", nested(9_000)), objectOf("deep", nested(62)), fits]);
+  sync.changed(objectOf("other", {}));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([...hub.objects.keys()]).toEqual(["SvcDashboard/a/fits", "SvcDashboard/a/other"]);
+  expect([...outcomes].sort()).toEqual([
+    ["deep", "InvalidSpec spec nests more than 61 objects and arrays"],
+    ["deepest", "InvalidSpec spec nests more than 61 objects and arrays"],
+    ["fits", "Synced "],
+    ["other", "Synced "],
+  ]);
+  expect(sync.waiting).toBe(0);
   await closed(sync);
 });
