@@ -68,6 +68,11 @@ export class HubError extends Error {
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
+
+  /** True where the request's body is wrong or too long: a part of it may be taken. */
+  get isOfBody(): boolean {
+    return this.status === 400 || this.status === 413;
+  }
 }
 
 export interface HubClientOptions {

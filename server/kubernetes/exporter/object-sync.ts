@@ -47,6 +47,9 @@ interface RemoveTask {
   key: ObjectKey;
 }
 
+/** A task and the name of its object. */
+type Named<T extends Task> = readonly [name: string, task: T];
+
 /** One loop sends requests one after the other, so that of two states of an object the newer is taken last. */
 export class ObjectSync {
   readonly #options: ObjectSyncOptions;
@@ -79,6 +82,7 @@ export class ObjectSync {
     if (isKnown) return;
     const size = measureObject(toSent(object));
     if ("problem" in size) {
+      if (this.#tasks.get(name)?.kind === "apply") this.#tasks.delete(name);
       this.#refuse(name, object, size.problem);
       return;
     }
@@ -136,59 +140,94 @@ export class ObjectSync {
     }
   }
 
-  /** Sends the next changes or the next deletions, as many as one request takes. */
+  /** Sends the next changes and deletions, as many as one request takes. */
   async #sendTasks(): Promise<void> {
     const tasks = takeBatch(this.#tasks);
-    const applied = tasks.flatMap(([, task]) => (task.kind === "apply" ? [task.object] : []));
-    const removed = tasks.flatMap(([, task]) => (task.kind === "remove" ? [task.key] : []));
-    const done = (name: string, task: Task) => {
-      // A newer state may have come while the request was on its way.
-      if (this.#tasks.get(name) === task) this.#tasks.delete(name);
-    };
+    let hasTemporary = false;
     try {
-      if (removed.length > 0) await this.#options.hub.remove(removed);
-      for (const [name, task] of tasks) {
-        if (task.kind !== "remove") continue;
-        this.#sent.delete(name);
-        done(name, task);
-      }
-      if (applied.length === 0) return;
-      const results = await this.#options.hub.apply(applied.map(toSent));
-      const byName = new Map(results.map((result) => [nameOf(result), result]));
-      let hasTemporary = false;
-      for (const [name, task] of tasks) {
-        if (task.kind !== "apply") continue;
-        const result = byName.get(name);
-        this.#options.onOutcome(task.object, result);
-        if (result?.isTemporary !== false) {
-          hasTemporary = true;
-          continue;
-        }
-        this.#sent.set(name, versionOf(task.object));
-        done(name, task);
-      }
+      await this.#sendHalving(tasks.filter(isRemoval), (part) => this.#remove(part));
+      await this.#sendHalving(tasks.filter(isApply), async (part) => {
+        if (await this.#apply(part)) hasTemporary = true;
+      });
       if (hasTemporary) throw new HubError("the hub could not take all objects now", 503);
     } catch (error) {
-      if (error instanceof HubError && !error.isTemporary) this.#giveUp(tasks, error);
-      for (const object of applied)
-        if (error instanceof HubError && error.status !== 503)
-          this.#options.onOutcome(object, undefined, error.message);
+      if (error instanceof HubError) this.#reportFailed(tasks, error);
       throw error;
     }
   }
 
-  /** A request that the hub refuses as a whole is not repeated: its objects wait for their next change. */
-  #giveUp(tasks: readonly (readonly [string, Task])[], error: HubError): void {
-    // A token that is not taken may be replaced: then all is tried again.
-    if (error.status === 401 || error.status === 403) return;
-    for (const [name, task] of tasks) {
-      if (this.#tasks.get(name) === task) this.#tasks.delete(name);
+  /** Halves what the hub refuses as a whole, until a task that is refused stands alone. */
+  async #sendHalving<T extends Named<Task>>(
+    tasks: readonly T[],
+    send: (tasks: readonly T[]) => Promise<void>,
+  ): Promise<void> {
+    const [first] = tasks;
+    if (first === undefined || this.#isClosed) return;
+    try {
+      await send(tasks);
+    } catch (error) {
+      if (!(error instanceof HubError) || !error.isOfBody) throw error;
+      if (tasks.length === 1) {
+        this.#refuseTask(first, error.message);
+        return;
+      }
+      const middle = Math.ceil(tasks.length / 2);
+      await this.#sendHalving(tasks.slice(0, middle), send);
+      await this.#sendHalving(tasks.slice(middle), send);
     }
+  }
+
+  async #remove(tasks: readonly Named<RemoveTask>[]): Promise<void> {
+    await this.#options.hub.remove(tasks.map(([, { key }]) => key));
+    for (const [name, task] of tasks) {
+      this.#sent.delete(name);
+      this.#finish(name, task);
+    }
+  }
+
+  /** Returns whether the hub could not take some of them now. */
+  async #apply(tasks: readonly Named<ApplyTask>[]): Promise<boolean> {
+    const results = await this.#options.hub.apply(tasks.map(([, { object }]) => toSent(object)));
+    const byName = new Map(results.map((result) => [nameOf(result), result]));
+    let hasTemporary = false;
+    for (const [name, task] of tasks) {
+      const result = byName.get(name);
+      this.#options.onOutcome(task.object, result);
+      if (result?.isTemporary !== false) {
+        hasTemporary = true;
+        continue;
+      }
+      this.#sent.set(name, versionOf(task.object));
+      this.#finish(name, task);
+    }
+    return hasTemporary;
+  }
+
+  #finish(name: string, task: Task): void {
+    // A newer state may have come while the request was on its way.
+    if (this.#tasks.get(name) === task) this.#tasks.delete(name);
+  }
+
+  /** Tells of the tasks that were not done. What the hub will never take waits for the next change. */
+  #reportFailed(tasks: readonly Named<Task>[], error: HubError): void {
+    // A token that is not taken may be replaced: then all is tried again.
+    const isGivenUp = !error.isTemporary && error.status !== 401 && error.status !== 403;
+    for (const [name, task] of tasks) {
+      if (this.#tasks.get(name) !== task) continue;
+      if (isGivenUp) this.#tasks.delete(name);
+      if (task.kind === "apply" && error.status !== 503)
+        this.#options.onOutcome(task.object, undefined, error.message);
+    }
+  }
+
+  #refuseTask([name, task]: Named<Task>, problem: string): void {
+    if (task.kind === "apply") this.#refuse(name, task.object, problem);
+    else this.#options.log(`the deletion of ${name} is given up: ${problem}`);
+    this.#finish(name, task);
   }
 
   /** An object that no request can hold is wrong, as one that the hub refuses. Its last good version stays. */
   #refuse(name: string, object: ClusterObject, message: string): void {
-    if (this.#tasks.get(name)?.kind === "apply") this.#tasks.delete(name);
     this.#sent.set(name, versionOf(object));
     const { kind, metadata } = object;
     const { namespace = "", name: own, uid } = metadata;
@@ -223,8 +262,8 @@ export class ObjectSync {
   }
 }
 
-function takeBatch(tasks: ReadonlyMap<string, Task>): [string, Task][] {
-  const batch: [string, Task][] = [];
+function takeBatch(tasks: ReadonlyMap<string, Task>): Named<Task>[] {
+  const batch: Named<Task>[] = [];
   let bytes = 0;
   for (const [name, task] of tasks) {
     bytes += task.kind === "apply" ? task.bytes : removalBytes;
@@ -232,6 +271,14 @@ function takeBatch(tasks: ReadonlyMap<string, Task>): [string, Task][] {
     batch.push([name, task]);
   }
   return batch;
+}
+
+function isApply(task: Named<Task>): task is Named<ApplyTask> {
+  return task[1].kind === "apply";
+}
+
+function isRemoval(task: Named<Task>): task is Named<RemoveTask> {
+  return task[1].kind === "remove";
 }
 
 function toSent({ kind, metadata, spec }: ClusterObject): DesiredObject {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import { parseJsonBody } from "../../../server/api/json-body.ts";
+import { jsonBodyBytesMax } from "../../../server/api/limits.ts";
 import type { ServerRequest } from "../../../server/api/route.ts";
 import {
   type AppliedObject,
@@ -275,18 +276,22 @@ test("what changes while a request is on its way is sent after it", async () => 
 /** A hub that looks at the body of a request as the real one does, before it looks at the objects. */
 class CheckingHub extends ModelHub {
   override async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
-    checkBody({ objects });
+    try {
+      checkBody({ objects });
+    } catch (error) {
+      this.requests++;
+      throw error;
+    }
     return super.apply(objects);
   }
 }
 
 /** Throws what the hub's client throws where the hub refuses a body. */
-function checkBody(body: unknown): void {
+function checkBody(sent: unknown): void {
+  const body = Buffer.from(JSON.stringify(sent));
+  if (body.length > jsonBodyBytesMax) throw new HubError("the hub answered 413: the body is too long", 413);
   try {
-    parseJsonBody({
-      headers: new Map(),
-      body: Buffer.from(JSON.stringify(body)),
-    } as unknown as ServerRequest);
+    parseJsonBody({ headers: new Map(), body } as unknown as ServerRequest);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new HubError(`the hub answered ${error.status}: ${error.message}`, error.status);
@@ -333,5 +338,36 @@ test("an object that nests too deep is refused by itself, and others go on", asy
     ["other", "Synced "],
   ]);
   expect(sync.waiting).toBe(0);
+  await closed(sync);
+});
+
+test.each([
+  ["a member that no body may have", JSON.parse('{"a":{"__proto__":{}}}') as unknown, 400],
+  ["more bytes than a body may have", { text: "漢".repeat(800_000) }, 413],
+])("of a batch with %s only that object is refused", async (_, spec, status) => {
+  const hub = new CheckingHub();
+  const { sync, outcomes } = openWatched(hub);
+  sync.changed(objectOf("bad", spec));
+  for (let i = 0; i < 200; i++) sync.changed(objectOf(`good${i}`, { i }, "SvcAlert"));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([hub.objects.size, sync.waiting]).toEqual([200, 0]);
+  expect(outcomes.get("bad")).toContain(`InvalidSpec the hub answered ${status}`);
+  outcomes.delete("bad");
+  expect(new Set(outcomes.values())).toEqual(new Set(["Synced "]));
+  // It is not sent again before it changes.
+  const { requests } = hub;
+  sync.changed(objectOf("bad", spec));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(hub.requests).toBe(requests);
+  await closed(sync);
+});
+
+test("text that takes more bytes than characters does not make a request too long", async () => {
+  const hub = new CheckingHub();
+  const { sync, outcomes } = openWatched(hub);
+  for (let i = 0; i < 20; i++) sync.changed(objectOf(`o${i}`, { text: "漢".repeat(60_000) }));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([hub.objects.size, hub.requests]).toEqual([20, 3]);
+  expect(new Set(outcomes.values())).toEqual(new Set(["Synced "]));
   await closed(sync);
 });
