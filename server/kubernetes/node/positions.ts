@@ -68,13 +68,16 @@ export class Positions {
 
   /**
    * Writes down that the batch was acknowledged. A power failure may undo it: then the batch is sent again, and the
-   * server drops it by its key.
+   * server drops it by its key. Does nothing where no batch is on its way.
    */
   async acknowledge(): Promise<void> {
-    const change = { acknowledged: this.#sending!.key };
+    if (this.#sending === undefined) return;
+    const change = { acknowledged: this.#sending.key };
     await this.#append(change);
     this.#apply(change);
-    if (this.#journalBytes > this.#stateBytes + journalBytesMax) await this.#rewrite();
+    const isLong = this.#journalBytes > this.#stateBytes + journalBytesMax;
+    // The batch is done all the same. The next change writes the journal anew first, and tells why it cannot.
+    if (isLong) await this.#rewrite().catch(() => undefined);
   }
 
   async forget(ids: string[]): Promise<void> {
