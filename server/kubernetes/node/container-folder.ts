@@ -3,11 +3,11 @@
  * and a start of the agent each content goes on where it was left.
  */
 
-import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { headBytesMax } from "./limits.ts";
 import { LogFile, makeFileId } from "./log-file.ts";
 import { type FilePlace, GzipFile, OpenFile, unpackedSize } from "./log-source.ts";
+import type { PathReader } from "./path-reader.ts";
 import { compareLogFiles, type LogFileName, parseLogFileName } from "./pod-folder.ts";
 
 /** What all containers share. */
@@ -18,6 +18,7 @@ export interface TailContext {
   /** Folders that a link may lead to. */
   readonly linkTargets: readonly string[];
   readonly warn: (message: string) => void;
+  readonly paths: PathReader;
   readonly counts: TailCounts;
 }
 
@@ -256,18 +257,11 @@ interface Listed {
 }
 
 /** Log files of a folder, none where it was removed. */
-function listFiles({ root, warn }: TailContext, folder: string): Listed[] {
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(join(root, folder), { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") warn(describe(error));
-    return [];
-  }
+function listFiles({ root, paths }: TailContext, folder: string): Listed[] {
   const listed: Listed[] = [];
-  for (const entry of entries) {
+  for (const entry of paths.list(join(root, folder))) {
     const name = parseLogFileName(entry.name);
-    const stats = name && statSync(join(root, folder, entry.name), { throwIfNoEntry: false });
+    const stats = name && paths.look(join(root, folder, entry.name));
     if (name !== undefined && stats?.isFile()) {
       listed.push({ name, place: { dev: stats.dev, ino: stats.ino, size: stats.size } });
     }

@@ -1,6 +1,5 @@
 /** The logs of one container: its files in their order, and the records that are being joined from their lines. */
 
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type ChunkReader, FileReplaced, type LineChunk } from "./chunk-reader.ts";
 import { describe, matchFolder, type TailContext } from "./container-folder.ts";
@@ -142,7 +141,7 @@ export class ContainerLogs {
 
   /** Notices by the folder's time that files were added, renamed or removed. */
   #watchFolder(): void {
-    const stats = statSync(join(this.#context.root, this.folder), { throwIfNoEntry: false });
+    const stats = this.#context.paths.look(join(this.#context.root, this.folder));
     const time = stats?.mtimeMs ?? 0;
     if (time === this.#folderTime) return;
     this.#folderTime = time;
@@ -154,7 +153,7 @@ export class ContainerLogs {
     for (const file of this.files) {
       if (file.name.rotation !== "" || !file.isListed) continue;
       const path = join(this.#context.root, this.folder, file.name.name);
-      const stats = statSync(path, { throwIfNoEntry: false });
+      const stats = this.#context.paths.look(path);
       const isSame = stats?.ino === file.ino && stats.dev === file.dev && stats.size >= file.offset;
       if (!isSame) this.#mustMatch = true;
     }

@@ -17,6 +17,7 @@ import {
 } from "./limits.ts";
 import { type BatchPlan, LogBatchBuilder } from "./log-batch.ts";
 import { type FilePosition, LogFile } from "./log-file.ts";
+import { PathReader } from "./path-reader.ts";
 import { compareLogFiles } from "./pod-folder.ts";
 import type { FindPod } from "./pod-lookup.ts";
 import { type ContainerFolder, PodsFolder, parseContainerPath } from "./pods-folder.ts";
@@ -67,10 +68,14 @@ export class LogTail {
     this.#pollMs = options.pollMs ?? pollMsDefault;
     this.#batchMs = options.batchMs ?? batchMsDefault;
     const { folder, node, linkTargets = [], warn, elapsed, pods } = options;
-    this.#context = { root: folder, node, linkTargets: [folder, ...linkTargets], warn, counts: makeCounts() };
+    const paths = new PathReader(warn);
+    this.#context = {
+      ...{ root: folder, node, linkTargets: [folder, ...linkTargets] },
+      ...{ warn, paths, counts: makeCounts() },
+    };
     const builder = new LogBatchBuilder();
     this.#share = { context: this.#context, pods, builder, openTotal: { length: 0 }, elapsed };
-    this.#pods = new PodsFolder(folder);
+    this.#pods = new PodsFolder(folder, paths);
   }
 
   get counts(): Readonly<TailCounts> {

@@ -1,8 +1,9 @@
 /** Finds the folders of containers below the folder of all pods. */
 
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { settlePolls } from "./limits.ts";
+import type { PathReader } from "./path-reader.ts";
 import { isContainerName, type PodName, parsePodFolder } from "./pod-folder.ts";
 
 /** A folder of a container. */
@@ -23,10 +24,12 @@ interface PodFolder {
 
 export class PodsFolder {
   readonly #root: string;
+  readonly #paths: PathReader;
   #pods = new Map<string, PodFolder>();
 
-  constructor(root: string) {
+  constructor(root: string, paths: PathReader) {
     this.#root = root;
+    this.#paths = paths;
   }
 
   /** Returns the containers that there are now. Throws where the folder cannot be read. */
@@ -48,25 +51,15 @@ export class PodsFolder {
   /** Lists the containers of a pod where its folder has changed. */
   #look(name: string, folder: PodFolder): void {
     const path = join(this.#root, name);
-    const time = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const time = this.#paths.look(path)?.mtimeMs ?? 0;
     if (time !== folder.time) folder.unsettled = settlePolls;
     folder.time = time;
     if (folder.unsettled <= 0) return;
     folder.unsettled--;
-    folder.containers = listFolders(path)
-      .filter(isContainerName)
-      .map((container) => ({ path: `${name}/${container}`, pod: folder.pod, container }));
-  }
-}
-
-/** Folders in a folder, none where it was just removed. */
-function listFolders(path: string): string[] {
-  try {
-    const entries = readdirSync(path, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
+    folder.containers = this.#paths
+      .list(path)
+      .filter((entry) => entry.isDirectory() && isContainerName(entry.name))
+      .map(({ name: container }) => ({ path: `${name}/${container}`, pod: folder.pod, container }));
   }
 }
 
