@@ -71,6 +71,8 @@ export class DiskBuffer {
       return open(path, "r+");
     });
     const buffer = new DiskBuffer(options, handle, segments);
+    // Takes its bytes of the disk now: they are there when the disk is full.
+    await buffer.#writePosition(position.segment, position.at);
     buffer.#nextNumber = Math.max(buffer.#nextNumber, position.segment + 1);
     return buffer;
   }
@@ -224,10 +226,15 @@ export class DiskBuffer {
     segment.readAt += bytes;
     segment.taken++;
     if (segment.readAt >= segment.bytes) segment.taken = segment.entries;
-    await this.#position.write(encodePosition(segment.number, segment.readAt), 0, positionBytes, 0);
+    await this.#writePosition(segment.number, segment.readAt);
     if (segment.readAt >= segment.bytes && this.#segments.length > 1 && this.#segments[0] === segment) {
       await this.#shift();
     }
+  }
+
+  /** A position that the disk does not take does no harm: bodies are sent again, and the hub drops them by their keys. */
+  async #writePosition(segment: number, at: number): Promise<void> {
+    await this.#position.write(encodePosition(segment, at), 0, positionBytes, 0).catch(() => undefined);
   }
 }
 

@@ -1,13 +1,23 @@
 /** The disk buffer against a model, through restarts, overflow, damage, and kills of a process that fills it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OutgoingBody } from "../../../server/kubernetes/gateway/buffer-entry.ts";
 import { DiskBuffer } from "../../../server/kubernetes/gateway/disk-buffer.ts";
+import { Forwarder } from "../../../server/kubernetes/gateway/forwarder.ts";
 import { scaled } from "../../durability/campaign.ts";
 import { randomOf } from "../../server/control/random.ts";
 import { type Hub, startHub } from "./hub.ts";
@@ -18,7 +28,10 @@ let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "svc-buffer-"));
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dir, { recursive: true, force: true });
+});
 
 const makeBody = (n: number, bytes: number): OutgoingBody => ({
   ...{ path: "/v1/logs", contentType: "application/x-protobuf", contentEncoding: "identity", key: `k${n}` },
@@ -103,6 +116,45 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
     expect(keys).toEqual(["k0", "k2"]);
     expect(dropped).toBe(1);
     await reopened.close();
+  });
+
+  test("is emptied while the disk takes no position, and removes what was taken", async () => {
+    const options = { dir, bytesMax: 40_000, onDropped: () => undefined };
+    const buffer = await DiskBuffer.open(options);
+    for (let i = 0; i < 20; i++) await buffer.append(makeBody(i, 1_500));
+    const segments = () => readdirSync(dir).filter((name) => name.endsWith(".segment")).length;
+    expect(segments()).toBeGreaterThan(1);
+    const file = await open(join(dir, "position"), "r");
+    const full = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, "write");
+    full.mockRejectedValue(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }));
+    const sent: string[] = [];
+    const forwarder = new Forwarder({
+      buffer,
+      send: async ({ key }) => {
+        sent.push(key);
+        return { kind: "taken", contentType: "", body: Buffer.alloc(0) };
+      },
+      ...{ onOutcome: () => undefined, random: () => 0 },
+    });
+    forwarder.run();
+    await expect.poll(() => buffer.bodies).toBe(0);
+    await forwarder.close();
+    vi.restoreAllMocks();
+    await file.close();
+    expect(sent).toEqual(Array.from({ length: 20 }, (_, i) => `k${i}`));
+    expect(segments()).toBe(1);
+    await buffer.append(makeBody(20, 10));
+    await buffer.close();
+    // Only of the last segment bodies come again.
+    const reopened = await DiskBuffer.open(options);
+    expect(reopened.bodies).toBeLessThan(10);
+    await reopened.close();
+  });
+
+  test("has the bytes of its position from the beginning", async () => {
+    const buffer = await DiskBuffer.open({ dir, bytesMax: 1_000, onDropped: () => undefined });
+    expect(statSync(join(dir, "position")).size).toBe(20);
+    await buffer.close();
   });
 
   test("does not take a body that is larger than it, nor one that the disk does not take", async () => {
