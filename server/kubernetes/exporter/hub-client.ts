@@ -19,6 +19,12 @@ export interface ObjectKey {
   name: string;
 }
 
+/** Objects whose `<namespace>/<name>` is above one name and not above another; without a name there is no bound. */
+export interface NameRange {
+  after?: string | undefined;
+  upTo?: string | undefined;
+}
+
 /** What the hub made of an object. */
 export interface AppliedObject {
   kind: string;
@@ -108,9 +114,9 @@ export class HubClient {
     await this.#post("objects/delete", { objects });
   }
 
-  /** Removes at the hub what no object of this kind makes any more. Returns how many resources that were. */
-  async sweep(kind: string, kept: readonly Omit<ObjectKey, "kind">[]): Promise<number> {
-    const { removed } = await this.#post<{ removed: number }>("objects/sweep", { kind, kept });
+  /** Removes at the hub what no object of this kind in the range makes any more. Returns how many resources that were. */
+  async sweep(kind: string, kept: readonly Omit<ObjectKey, "kind">[], range: NameRange): Promise<number> {
+    const { removed } = await this.#post<{ removed: number }>("objects/sweep", { kind, kept, ...range });
     return removed;
   }
 

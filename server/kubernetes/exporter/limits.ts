@@ -4,6 +4,10 @@
 export const objectsAtOnceMax = 250;
 /** JSON bytes of one request: the hub takes bodies of two megabytes. */
 export const requestBytesMax = 1_500_000;
+/** Names of one part of a sweep: the hub takes twice as many. */
+export const keptNamesMax = 10_000;
+/** JSON bytes around a namespace and a name. */
+export const nameBytesAround = 30;
 /** JSON bytes that a deletion takes of a request, at most: a kind, a namespace and a name. */
 export const removalBytes = 500;
 /** Pause before a first change is sent: changes that come together share a request. */

@@ -15,6 +15,7 @@ import {
   retryMsMin,
 } from "./limits.ts";
 import { measureObject } from "./object-size.ts";
+import { Sweep } from "./sweep.ts";
 
 /** An object of the cluster. */
 export interface ClusterObject extends DesiredObject {
@@ -55,8 +56,8 @@ export class ObjectSync {
   readonly #options: ObjectSyncOptions;
   /** The newest task of each object that was not done yet. */
   readonly #tasks = new Map<string, Task>();
-  /** Kinds to be swept, with the objects that stay by name: those of the list, and those that came after it. */
-  readonly #sweeps = new Map<string, Map<string, ObjectKey>>();
+  /** Kinds to be swept. */
+  readonly #sweeps = new Map<string, Sweep>();
   /** What was last sent of each object: its uid and generation. */
   readonly #sent = new Map<string, string>();
   #loop: Promise<void> | undefined;
@@ -77,7 +78,7 @@ export class ObjectSync {
   changed(object: ClusterObject): void {
     const key = keyOf(object);
     const name = nameOf(key);
-    this.#sweeps.get(object.kind)?.set(name, key);
+    this.#sweeps.get(object.kind)?.keep(key);
     const isKnown = this.#sent.get(name) === versionOf(object) && !this.#tasks.has(name);
     if (isKnown) return;
     const size = measureObject(toSent(object));
@@ -98,7 +99,8 @@ export class ObjectSync {
 
   /** Is to be called with all objects of a kind. What the hub has of others is removed. */
   listed(kind: string, objects: readonly ClusterObject[], { again = false }: { again?: boolean } = {}): void {
-    const kept = new Map(objects.map(keyOf).map((key) => [nameOf(key), key]));
+    const keys = objects.map(keyOf);
+    const kept = new Set(keys.map(nameOf));
     // Deletions that nobody told of.
     for (const name of [...this.#sent.keys()]) {
       if (name.startsWith(`${kind}/`) && !kept.has(name)) this.#sent.delete(name);
@@ -107,7 +109,7 @@ export class ObjectSync {
       if (again) this.#sent.delete(nameOf(keyOf(object)));
       this.changed(object);
     }
-    this.#sweeps.set(kind, kept);
+    this.#sweeps.set(kind, new Sweep(keys));
     this.#start();
   }
 
@@ -235,12 +237,27 @@ export class ObjectSync {
     this.#options.onOutcome(object, { ...key, reason: "InvalidSpec", isTemporary: false, message });
   }
 
+  /** Sends the next part of the sweep that has waited longest. */
   async #sendSweep(): Promise<void> {
-    const [kind, kept] = this.#sweeps.entries().next().value!;
-    const names = [...kept.values()].map(({ kind: _, ...name }) => name);
-    const removed = await this.#options.hub.sweep(kind, names);
-    if (this.#sweeps.get(kind) === kept) this.#sweeps.delete(kind);
-    if (removed > 0) this.#options.log(`removed ${removed} of kind ${kind} that the cluster does not have`);
+    const [kind, sweep] = this.#sweeps.entries().next().value!;
+    const part = sweep.nextPart();
+    try {
+      const removed = await this.#options.hub.sweep(kind, part.kept, part.range);
+      if (removed > 0) this.#options.log(`removed ${removed} of kind ${kind} that the cluster does not have`);
+      // A newer list has begun another sweep, where it is not the same any more.
+      if (sweep.finish(part) && this.#sweeps.get(kind) === sweep) this.#sweeps.delete(kind);
+    } catch (error) {
+      if (!(error instanceof HubError)) throw error;
+      if (this.#sweeps.get(kind) === sweep) this.#putOff(kind, sweep, error);
+      if (!error.isOfBody) throw error;
+    }
+  }
+
+  /** Lets other sweeps go first. One that the hub will never take ends: the next complete list begins another. */
+  #putOff(kind: string, sweep: Sweep, { isOfBody, message }: HubError): void {
+    this.#sweeps.delete(kind);
+    if (isOfBody) this.#options.log(`what is gone of kind ${kind} is not removed now: ${message}`);
+    else this.#sweeps.set(kind, sweep);
   }
 
   #nextRetryMs({ message, retryAfterMs = 0 }: HubError): number {

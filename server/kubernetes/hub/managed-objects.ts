@@ -24,6 +24,12 @@ export interface SentName {
   name: string;
 }
 
+/** Objects whose `<namespace>/<name>` is above one name and not above another; without a name there is no bound. */
+export interface SentRange {
+  after?: string | undefined;
+  upTo?: string | undefined;
+}
+
 /** Why an object is stored or not; the reason of its condition Ready. */
 type SyncReason =
   | "Synced"
@@ -71,14 +77,19 @@ export class ManagedObjects {
     return removed.filter(Boolean).length;
   }
 
-  /** Removes the resources of a kind whose objects the cluster does not have any more. Returns how many. */
+  /** Removes the resources of a kind whose objects in the range the cluster does not have any more. Returns how many. */
   async sweep(
     cluster: string,
     kind: SyncedKindName,
     kept: readonly Omit<SentName, "kind">[],
+    { after, upTo }: SentRange,
   ): Promise<number> {
     const names = new Set(kept.map(({ namespace = "", name }) => `${namespace}/${name}`));
-    const gone = this.list(cluster, kind).filter(({ namespace, name }) => !names.has(`${namespace}/${name}`));
+    const gone = this.list(cluster, kind).filter((object) => {
+      const name = `${object.namespace}/${object.name}`;
+      const isInRange = (after === undefined || name > after) && (upTo === undefined || name <= upTo);
+      return isInRange && !names.has(name);
+    });
     return this.remove(cluster, gone);
   }
 

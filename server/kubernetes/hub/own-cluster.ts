@@ -30,7 +30,8 @@ export class OwnCluster {
       hub: {
         apply: (sent) => attempt(objects.apply(ownClusterName, sent as SentObject[])),
         remove: async (names) => void (await attempt(objects.remove(ownClusterName, names as SentName[]))),
-        sweep: (kind, kept) => attempt(objects.sweep(ownClusterName, kind as SyncedKindName, kept)),
+        sweep: (kind, kept, range) =>
+          attempt(objects.sweep(ownClusterName, kind as SyncedKindName, kept, range)),
       },
       random: Math.random,
       log: (message) => log("warn", `the hub's own cluster: ${message}`),

@@ -30,6 +30,8 @@ const monitoredKind = z.enum([
 ]);
 const { name, namespace } = objectMetadata.shape;
 const sentName = strictObject({ kind: monitoredKind, namespace, name });
+/** `<namespace>/<name>`: each has its longest in it. */
+const sweepBound = z.string().max(320).optional();
 const sentObject = strictObject({ kind: monitoredKind, metadata: objectMetadata, spec: z.unknown() });
 
 const syncResult = z.looseObject({
@@ -75,17 +77,19 @@ export function hubRoutes({ objects, channel, rules }: HubRoutesOptions): Route[
       method: "POST",
       path: `${path}/objects/sweep`,
       summary:
-        "Removes what custom resources of a kind made that the caller's cluster does not have any more",
+        "Removes what custom resources of a kind made that the caller's cluster does not have any more; where bounds are given, only those whose <namespace>/<name> is above `after` and not above `upTo`",
       body: json(
         strictObject({
           kind: monitoredKind,
           kept: z.array(strictObject({ namespace, name })).max(keptNamesMax),
+          after: sweepBound,
+          upTo: sweepBound,
         }),
       ),
       response: strictObject({ removed: z.int() }),
       deadlineMs: 60_000,
       handle: async ({ body, caller }) => ({
-        removed: await objects.sweep(clusterOf(caller), body.kind, body.kept),
+        removed: await objects.sweep(clusterOf(caller), body.kind, body.kept, body),
       }),
     }),
     defineRoute({

@@ -208,6 +208,30 @@ describe("objects of a cluster", () => {
     expect((await api("GET", "/dashboards/kubernetes-managed.prod.shop.board")).status).toBe(200);
   });
 
+  test("are swept within a range of names alone where one is given", async () => {
+    const names = ["a", "b", "c", "d", "e"];
+    await apply("prod", ...names.map((name) => object("SvcAlert", "range", name, alertSpec)));
+    const sweep = async (more: object) => {
+      const kept = [{ namespace: "range", name: "c" }];
+      const body = { kind: "SvcAlert", kept, ...more };
+      return (await api("POST", "/kubernetes/objects/sweep", body, tokens.prod)).json;
+    };
+    const left = async () => {
+      const { managed } = (await api<{ managed: object }>("GET", "/alerts")).json;
+      const ids = Object.keys(managed).filter((id) => id.startsWith("kubernetes-managed.prod.range."));
+      return ids
+        .map((id) => id.at(-1))
+        .sort()
+        .join("");
+    };
+    expect(await sweep({ after: "range/a", upTo: "range/d" })).toEqual({ removed: 2 });
+    expect(await left()).toBe("ace");
+    expect(await sweep({ after: "range/d" })).toEqual({ removed: 1 });
+    expect(await left()).toBe("ac");
+    expect(await sweep({ after: "range", upTo: "range/b" })).toEqual({ removed: 1 });
+    expect(await left()).toBe("c");
+  });
+
   test("are taken from exporters alone, and never for groups", async () => {
     const body = { objects: [object("SvcAlert", "shop", "x", alertSpec)] };
     expect((await api("POST", "/kubernetes/objects", body)).status).toBe(403);
