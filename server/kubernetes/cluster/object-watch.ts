@@ -17,6 +17,7 @@ import {
   retryMsMax,
   retryMsMin,
   watchGraceMs,
+  watchMsMin,
   watchSecondsMax,
   watchSecondsMin,
 } from "./limits.ts";
@@ -182,15 +183,34 @@ export class ObjectWatch {
     const deadline = AbortSignal.timeout(seconds * 1_000 + watchGraceMs);
     const sources = [this.#ending.signal, interrupted.signal, deadline];
     try {
-      await withJoinedSignal(sources, async (signal) => {
-        const response = await this.#options.client.open(`${this.#path}?${query}`, { signal });
-        for await (const event of readEvents(response)) this.#take(event);
-      });
+      await withJoinedSignal(sources, (signal) => this.#follow(query, signal));
     } catch (error) {
       // A watch that was silent for too long begins anew from where it was.
       if (interrupted.signal.aborted || deadline.aborted) return;
       throw error;
     }
+  }
+
+  /** Takes the events of one watch, until the server ends it. Throws where that was at once. */
+  async #follow(query: URLSearchParams, signal: AbortSignal): Promise<void> {
+    const response = await this.#options.client.open(`${this.#path}?${query}`, { signal });
+    const openedAtMs = performance.now();
+    // A watch that goes on follows the collection, though nothing may happen in it.
+    const goingOn = setTimeout(() => {
+      this.#problem = undefined;
+    }, watchMsMin);
+    let hasChanges = false;
+    try {
+      for await (const event of readEvents(response)) {
+        this.#take(event);
+        if (event.type !== "BOOKMARK") hasChanges = true;
+      }
+    } finally {
+      clearTimeout(goingOn);
+    }
+    // Without a pause such watches would follow each other as fast as the server answers.
+    if (!hasChanges && performance.now() - openedAtMs < watchMsMin)
+      throw new ApiError("the watch ended at once", 0);
   }
 
   #take({ type, object }: WatchEvent): void {
@@ -203,7 +223,9 @@ export class ObjectWatch {
     else if (type === "DELETED") watcher.deleted(this.#complete(object));
     else if (type !== "BOOKMARK") return;
     this.#version = object.metadata.resourceVersion ?? this.#version;
-    if (type !== "BOOKMARK") this.#retryMs = 0;
+    if (type === "BOOKMARK") return;
+    this.#retryMs = 0;
+    this.#problem = undefined;
   }
 
   async #recover(error: unknown): Promise<void> {
