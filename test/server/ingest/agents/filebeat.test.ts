@@ -322,8 +322,8 @@ describe("a bulk", () => {
     }
     const rows = await findRows(server, 'logs{} |= "the wrong one"');
     expect(rows.map(({ message }) => message).sort()).toEqual([
-      "before the wrong one",
       "after the wrong one",
+      "before the wrong one",
     ]);
   });
 
