@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { exportManifests } from "../../server/kubernetes/manifests/export.ts";
+import type { Alert } from "../../server/model/alert.ts";
+import { managedId } from "../../server/model/resource-id.ts";
 import { runSvc } from "../server/command/program.ts";
 import { alert, dashboard, webhook } from "../server/control/samples.ts";
 import { call } from "../server/running.ts";
@@ -189,4 +192,46 @@ describe("svc kubernetes validate", () => {
     const missing = await runSvc(["kubernetes", "validate", "nothing.yaml"], { cwd: dir });
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("nothing.yaml")]);
   });
+});
+
+test("an exported alert names webhooks as they will be called, and says in comments what it cannot say", () => {
+  const [first, second] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+  const elsewhere = managedId("prod", "team-x", "hook");
+  const actionOf = (uuid: string, resolvedUuid?: string) => ({
+    type: "webhook" as const,
+    webhookDestination: { uuid, ...(resolvedUuid === undefined ? {} : { resolvedUuid }) },
+  });
+  const [rule] = alert.timeseries.evaluationRules;
+  const actions = [actionOf(first, second), actionOf(elsewhere)];
+  const exported = exportManifests(
+    {
+      webhooks: [
+        { id: first, displayName: "fired", url: "https://a.example/1" },
+        { id: second, displayName: "solved", url: "https://a.example/2" },
+        { id: elsewhere, displayName: "hook", url: "https://a.example/3" },
+      ],
+      alerts: [
+        {
+          ...{ ...alert, severity: "critical", labels: { team: "shop" }, runbook: "see\nwiki" },
+          timeseries: { ...alert.timeseries, evaluationRules: [{ ...rule!, actions }] },
+        } as Alert,
+      ],
+      ...{ dashboards: [], ingestionRules: [], groups: [], telemetryRules: [], resourceRules: [] },
+    },
+    { namespace: "default", cluster: "prod" },
+  );
+  expect(exported.leftOut).toEqual([]);
+  const { text } = exported.manifests.find(({ kind }) => kind === "SvcAlert")!;
+  const comments = text.split("\n").filter((line) => line.startsWith("#"));
+  expect(comments).toEqual([
+    '# Its severity, which a SvcAlert cannot say: "critical"',
+    '# Its labels, which a SvcAlert cannot say: {"team":"shop"}',
+    '# Its runbook, which a SvcAlert cannot say: "see\\nwiki"',
+  ]);
+  const destinations = [...text.matchAll(/(?:uuid|resolvedUuid): (\S+)/g)].map(([, id]) => id);
+  expect(destinations).toEqual([
+    managedId("prod", "default", "fired"),
+    managedId("prod", "default", "solved"),
+    elsewhere,
+  ]);
 });

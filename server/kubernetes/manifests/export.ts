@@ -81,7 +81,7 @@ class ManifestExporter {
   }
 
   addWebhook({ id = "", displayName, secret, ...spec }: Webhook): void {
-    const { cluster, namespace } = this.#options;
+    const { cluster } = this.#options;
     const notes = [
       ...(secret == null
         ? []
@@ -91,22 +91,27 @@ class ManifestExporter {
         : ["Headers may hold secrets: move these to a Secret and name it in headersFrom."]),
     ];
     const title = displayName ?? id;
-    const name = this.#add({ kind: "SvcWebhook", id, title, spec: { displayName: title, ...spec }, notes });
-    if (name !== undefined && cluster !== undefined)
-      this.#webhookIds.set(id, managedId(cluster, namespace, name));
+    const object = this.#add({ kind: "SvcWebhook", id, title, spec: { displayName: title, ...spec }, notes });
+    if (object !== undefined && cluster !== undefined)
+      this.#webhookIds.set(id, managedId(cluster, object.namespace, object.name));
   }
 
-  addAlert({ metadata, investigateOnFire, timeseries }: Alert): void {
+  addAlert({ metadata, investigateOnFire, timeseries, type: _, ...others }: Alert): void {
     const { name: title, description } = metadata;
     const spec = {
       displayName: title,
       ...(description === undefined ? {} : { description }),
       ...(investigateOnFire === undefined ? {} : { aiInvestigateOnFire: investigateOnFire }),
       timeseries: JSON.parse(JSON.stringify(timeseries), (key, value: unknown) =>
-        key === "uuid" && typeof value === "string" ? (this.#webhookIds.get(value) ?? value) : value,
+        ["uuid", "resolvedUuid"].includes(key) && typeof value === "string"
+          ? (this.#webhookIds.get(value) ?? value)
+          : value,
       ) as object,
     };
-    this.#add({ kind: "SvcAlert", id: metadata.id ?? "", title, spec, notes: [] });
+    const notes = Object.entries(others).map(
+      ([name, value]) => `Its ${name}, which a SvcAlert cannot say: ${JSON.stringify(value)}`,
+    );
+    this.#add({ kind: "SvcAlert", id: metadata.id ?? "", title, spec, notes });
   }
 
   addDashboard({ metadata, settings, content }: Dashboard): void {
@@ -151,8 +156,8 @@ class ManifestExporter {
     return true;
   }
 
-  /** Returns the object's name; undefined where it cannot be a custom resource. */
-  #add({ kind, id, title, namespace, spec, notes }: Made): string | undefined {
+  /** Returns where the object is, "" for the namespace of none; undefined where it cannot be a custom resource. */
+  #add({ kind, id, title, namespace, spec, notes }: Made): { namespace: string; name: string } | undefined {
     const { scope, group } = customKind(kind);
     const object = readManagedId(id);
     const asked = object?.namespace ?? namespace ?? this.#options.namespace;
@@ -177,7 +182,7 @@ class ManifestExporter {
     const comments = [...notes, ...hidden].map((note) => `# ${note.replace(/\s+/g, " ")}\n`).join("");
     const yaml = stringify(manifest, { aliasDuplicateObjects: false, lineWidth: 0, schema: "yaml-1.1" });
     this.result.manifests.push({ kind, text: `---\n${comments}${yaml}` });
-    return name;
+    return { namespace: place ?? "", name };
   }
 
   /** A name of its own; a group keeps its name, since rules name it. */
