@@ -62,7 +62,8 @@ const screens: [string, string, ((page: Page) => Promise<void>)?][] = [
   ["dashboard editor", `/dashboards/board?edit=1&${range}`],
   ["alerts", "/alerts"],
   ["an alert", "/alerts/errors"],
-  ["alert editor", "/alerts/errors/edit"],
+  // The preview is asked for after a pause, and is pale until its answer is there.
+  ["alert editor", "/alerts/errors/edit", (page) => page.locator(".fire-count").waitFor()],
   ["silences", "/silences"],
   ["investigations", `/investigations?${range}`],
   [
