@@ -26,7 +26,7 @@ export type { ColumnInventory, SignalInventory } from "./inspect/inventory.ts";
 export type { VerifyProgress, VerifyReport } from "./inspect/verify.ts";
 export { hashKey } from "./journal/keyed-appends.ts";
 export { isTrap } from "./kernels/webassembly.ts";
-export { metricNameBytesMax, unitBytesMax } from "./limits.ts";
+export { metricNameBytesMax, timerMsMax, unitBytesMax } from "./limits.ts";
 export {
   describeMemory,
   divideMemory,

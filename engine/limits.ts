@@ -240,3 +240,5 @@ export const increaseAgeNsMax = 3_600_000_000_000;
  * come and go. Beyond it all are forgotten, and stored once more where they come again.
  */
 export const knownStartsMax = 524_288;
+/** The longest delay of a timer: Node.js ends longer ones at once. */
+export const timerMsMax = 2 ** 31 - 1;

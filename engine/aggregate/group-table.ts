@@ -3,11 +3,8 @@ import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
 import { capAnswerBytes, type QueryControl } from "../plan/query-control.ts";
 import { growArray } from "../vector/arrays.ts";
-import { hashWithKey, threadKey } from "../vector/keyed-hash.ts";
+import { hashWithKey, probesMax, threadKey } from "../vector/keyed-hash.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
-
-/** Probes for a new group above which the texts were chosen to collide, as in `TextTable`. */
-const probesMax = 128;
 
 /**
  * A hash table from lists of texts, one per field, to group numbers. It works on UTF-8 bytes, so texts from

@@ -162,7 +162,7 @@ export class Arena {
     return at;
   }
 
-  /** Takes bytes after all blocks, together with a free range at the end. */
+  /** Allocates bytes after all blocks. A free range at the end becomes a part of them. Undefined where there is no room. */
   #extend(bytes: number): number | undefined {
     const last = this.#freeRanges.at(-1);
     const at = last !== undefined && last.at + last.bytes === this.#end ? last.at : this.#end;

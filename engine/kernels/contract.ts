@@ -83,7 +83,7 @@ export interface Kernels<B extends AnyBuffer>
   expand(a: Bits<B>, from: number, out: Uint32Array<B>): number;
 
   /**
-   * buckets[row] := how many whole widths the time lies after `start`, clamped to [0, 2^32). For ascending times see
+   * buckets[row] := the number of whole widths from `start` to the time, clamped to [0, 2^32). For ascending times see
    * `findBucketBounds`.
    */
   bucketsOf(times: Float64Array<B>, start: number, width: number, buckets: Uint32Array<B>): void;

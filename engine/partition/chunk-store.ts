@@ -106,7 +106,7 @@ class StoredChunk {
     this.where = where;
   }
 
-  /** The payload, in memory of its own where `isKept`, else valid until the environment is read again. */
+  /** Returns the payload: in memory of its own where `isKept`, else a view that is valid until the next read. */
   read(
     { key, kind, checksum, what }: StoredValue,
     { isKept = false, allocate }: { isKept?: boolean; allocate?: PayloadAllocator | undefined } = {},

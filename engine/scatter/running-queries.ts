@@ -1,5 +1,5 @@
+import { timerMsMax } from "../limits.ts";
 import { monotonicMs } from "../plan/query-control.ts";
-import { timerMsMax } from "./scatter-gather.ts";
 
 /**
  * Queries that run now: garbage collection waits for them, since they may read chunks that no manifest names any more.

@@ -11,6 +11,7 @@ import {
   defaultQueryMemoryBytes,
   queryThreadChunksMax,
   queryThreadRowsMax,
+  timerMsMax,
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
@@ -274,9 +275,6 @@ export function threadOfChunk(ref: ChunkRef, shards: number): number {
   for (let rest = id; rest > 0; rest = Math.floor(rest / shards)) sum += rest % shards;
   return sum % shards;
 }
-
-/** Longer timers end at once. */
-export const timerMsMax = 2 ** 31 - 1;
 
 /** Runs a task on a thread; where no answer comes in time after the deadline, the thread is ended and replaced. */
 export async function runWithin<T>(thread: ScanThread, task: QueryTask): Promise<T> {

@@ -108,7 +108,7 @@ function splitLines(needle: Uint8Array): Shape[] {
 
 /** The shapes of one line, or of a part of one. */
 function splitLine(line: Uint8Array, cuts: Cuts): Shape[] {
-  // The first colon of a line that is cut may be that after the key, or stand before the key.
+  // The needle may begin within a line. Then its first colon may end the key, or may be a part of the key.
   const found = [cuts.before, false].map((isKeyCut) => findLineValue(line, 0, line.length, { isKeyCut }));
   const values = [...new Set(found)].filter((value) => value < line.length);
   const isWhole = !cuts.before && !cuts.behind;

@@ -1,6 +1,12 @@
 /** A hash with a secret, for tables whose texts somebody may have chosen to collide. */
 import { randomInt } from "node:crypto";
 
+/**
+ * A hash table that is half full never takes as many probes for a new entry, with a hash that nobody chose the entries for. One that
+ * does goes over to `hashWithKey`.
+ */
+export const probesMax = 128;
+
 export type HashKey = readonly [number, number];
 
 /** A key of this thread, which nobody else knows. */

@@ -4,7 +4,7 @@
  */
 
 import { growArray } from "./arrays.ts";
-import { hashWithKey, threadKey } from "./keyed-hash.ts";
+import { hashWithKey, probesMax, threadKey } from "./keyed-hash.ts";
 import { hashBytes } from "./membership-filter.ts";
 import { decodeText, type TextVector, toPlainBytes } from "./text.ts";
 
@@ -25,12 +25,6 @@ export function toByteSource(bytes: Uint8Array): ByteSource {
 /** Texts that a new table has room for; small, as there is a table an attribute. */
 const initialValues = 8;
 const initialBytes = 64;
-
-/**
- * Probes for a new text above which the texts were chosen to collide: with a random hash a table that is half full never takes as
- * many.
- */
-const probesMax = 128;
 
 /** From this size on a table grows by a quarter, so that it does not hold twice what it needs. */
 const largeBytes = 16 * 1024 * 1024;

@@ -18,7 +18,7 @@ export interface ServiceMapQuery extends TimeRange {
   query: string;
 }
 
-/** What follows a name: a service that sends spans, or what such services call and what sends none. */
+/** What a node of the map is: a service that sends spans, or something that such services call and that sends none. */
 export type ServiceKind = "service" | "database" | "messaging" | "external";
 
 /** A service, with what was measured of the calls to it. */

@@ -5,8 +5,8 @@ export class QuotedTexts {
   readonly text: string;
   readonly #isOverLines: boolean;
   /**
-   * For each kind of quote, up to where no text in it is closed. Where the first of two texts is not closed, each later quote of its
-   * kind is escaped, so that the second one is not closed either.
+   * By kind of quote: the place before which no text that begins is closed. If a search for a closing quote has failed, all quotes
+   * that it passed were escaped. A search from one of them passes the same escapes, so it fails, too.
    */
   readonly #unclosedUntil = new Map<string, number>();
 

@@ -3,6 +3,7 @@
  * server that stops.
  */
 
+import { timerMsMax } from "../../engine/index.ts";
 import type { AccessRules } from "../access/authentication.ts";
 import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
 import type { BodyParts, ErrorBody, Reply, Route, ServerRequest } from "../api/route.ts";
@@ -337,9 +338,6 @@ function checkContentType(accepted: readonly string[], head: Head): void {
   const got = type === "" ? "none came" : `got ${JSON.stringify(type.slice(0, 80))}${fromCurl}`;
   throw new Refusal(415, `the Content-Type must be ${named}, ${got}`);
 }
-
-/** Longer timers end at once. */
-const timerMsMax = 2 ** 31 - 1;
 
 async function withinDeadline(
   route: Route,

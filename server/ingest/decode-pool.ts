@@ -99,8 +99,9 @@ export class DecodePool {
   }
 
   /**
-   * Decodes a body. Throws Refusal 503 where its sender has too much waiting or the server is stopping, 413 where the body takes too much time or
-   * memory; DecoderFault where the decoder fails on it. `onRead` is called once the pieces of the body are not needed any more.
+   * Decodes a body. Throws Refusal 503 where its sender has too much waiting or the server is stopping, 413 where the body takes
+   * too much time or memory; DecoderFault where the decoder fails on it. `onRead` is called once the pieces of the body are
+   * not needed any more.
    */
   decode(task: BodyTask, onRead?: () => void): Promise<DecodedBody> {
     if (this.#isClosed) throw stopping;

@@ -132,8 +132,9 @@ export const gelfChunkMs = 5_000;
  * `gelfIncompleteOverhead` for each message. The oldest are forgotten first: senders over UDP are not known.
  */
 export const gelfChunksBytesMax = 16 * MiB;
-/** Memory that a chunk takes besides its bytes, and an incomplete message besides its chunks. */
+/** Bytes of memory that a chunk takes in addition to its content. An estimate. */
 export const gelfChunkOverhead = 256;
+/** Bytes of memory that an incomplete message takes in addition to its chunks. An estimate. */
 export const gelfIncompleteOverhead = 512;
 /** Connections of Fluent's forward protocol: each may hold an incomplete message. */
 export const fluentConnectionsMax = 1_024;

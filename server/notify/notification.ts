@@ -63,7 +63,8 @@ export function readNotification(value: Json, nowMs: number): Notification {
   const stored = value as unknown as Omit<Notification, keyof StoredLater> & StoredLater;
   const { status, tries, nextAtMs } = stored;
   const { groupKey = null, mutedUntilMs = null, silencedBy = null, sequence = 0 } = stored;
-  // The process may have ended in the middle of a try. What a silence keeps back is stored as freed before its first.
+  // The process may have ended during a try, before its outcome was stored. A notification that waits for the end of a silence was
+  // never tried: before its first try it is stored without `silencedBy`.
   const isTried =
     status === "waiting" && silencedBy === null && (nextAtMs <= nowMs || stored.messageId !== null);
   const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);

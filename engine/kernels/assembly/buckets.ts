@@ -1,6 +1,6 @@
 /** Time buckets: numbers of the equal intervals that times fall into. */
 
-/** out[i] := how many whole widths the time lies after the start, clamped to 32 bits. */
+/** out[i] := the number of whole widths from the start to the time, clamped to 32 bits. */
 export function bucketsOf(times: usize, rows: u32, start: f64, width: f64, out: usize): void {
   const starts = f64x2.splat(start);
   const widths = f64x2.splat(width);

@@ -36,8 +36,8 @@ export function findStart(bytes: Buffer): number {
 }
 
 /**
- * Like `forEachRow`, but objects need no line of their own: they may stand after each other, and span lines. What is no
- * object is a row up to the end of its line.
+ * Like `forEachRow`, but several objects may share a line, and an object may have several lines. What is no object is a row up
+ * to the end of its line.
  */
 export function forEachObject(bytes: Buffer, onRow: OnRow): void {
   let from = skipBlank(bytes, 0);

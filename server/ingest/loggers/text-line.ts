@@ -41,7 +41,7 @@ const markedLevel = new RegExp(
 const klogLevels: Readonly<Record<string, string>> = { I: "info", W: "warn", E: "error", F: "fatal" };
 const dayMs = 86_400_000;
 
-/** Reads a line, whose message is the line itself (of CRI, the part after its head). */
+/** Reads a line. Its message is the whole line; for a line of CRI, the part after the head. */
 export function readTextLine(line: string, nowMs = Date.now()): TextLine {
   const found = cri.exec(line);
   if (found !== null) {

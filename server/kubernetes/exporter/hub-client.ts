@@ -19,7 +19,7 @@ export interface ObjectKey {
   name: string;
 }
 
-/** Objects whose `<namespace>/<name>` is above one name and not above another; without a name there is no bound. */
+/** A range of objects by `<namespace>/<name>`, in order of text: above `after`, up to and with `upTo`. Either bound may be absent. */
 export interface NameRange {
   after?: string | undefined;
   upTo?: string | undefined;

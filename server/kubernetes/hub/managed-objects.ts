@@ -7,6 +7,7 @@ import type { Collections } from "../../control/resource-kinds.ts";
 import type { Caller } from "../../model/caller.ts";
 import { describeManaged, type ManagedPlace } from "../../model/stored-resource.ts";
 import { Refusal } from "../../throttle/refusal.ts";
+import type { NameRange } from "../exporter/hub-client.ts";
 import { objectsAtOnce } from "./limits.ts";
 import { hasNamespace, type SyncedKind, type SyncedKindName, syncedKindsOf } from "./synced-kinds.ts";
 
@@ -22,12 +23,6 @@ export interface SentName {
   kind: SyncedKindName;
   namespace?: string | undefined;
   name: string;
-}
-
-/** Objects whose `<namespace>/<name>` is above one name and not above another; without a name there is no bound. */
-export interface SentRange {
-  after?: string | undefined;
-  upTo?: string | undefined;
 }
 
 /** Why an object is stored or not; the reason of its condition Ready. */
@@ -82,7 +77,7 @@ export class ManagedObjects {
     cluster: string,
     kind: SyncedKindName,
     kept: readonly Omit<SentName, "kind">[],
-    { after, upTo }: SentRange,
+    { after, upTo }: NameRange,
   ): Promise<number> {
     const names = new Set(kept.map(({ namespace = "", name }) => `${namespace}/${name}`));
     const gone = this.list(cluster, kind).filter((object) => {

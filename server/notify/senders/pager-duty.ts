@@ -8,6 +8,7 @@ import { listedInstancesMax } from "../limits.ts";
 import { envelopeOf, groupEnvelopeOf } from "../message/envelope.ts";
 import { deepLink, eventLine } from "../message/event-text.ts";
 import { rulesOf, time } from "../message/event-types.ts";
+import { messageOf } from "../message/message.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
 import type { Outcome, Senders } from "./sender.ts";
@@ -77,7 +78,7 @@ function groupBody(
   if (events.length === 1 || !("payload" in body)) return { ...body, ...dedup };
   // PagerDuty refuses a message of more than 512 KB for good: it lists some instances, and says how many there are.
   const listed = groupEnvelopeOf(id, events.slice(0, listedInstancesMax), publicUrl);
-  const { title } = groupEnvelopeOf(id, events, publicUrl);
+  const { title } = messageOf(events, publicUrl);
   const details = detailsOf({ ...listed.data, instanceCount: events.length });
   const payload = { ...body.payload, summary: cut(title, summaryLengthMax), custom_details: details };
   return { ...body, ...dedup, payload };

@@ -317,7 +317,7 @@ function isDigit(byte: u32): bool {
   return byte - zero < 10;
 }
 
-/** Reads the value of a key: one attribute, or those of an object. Returns the address after it, or 0. */
+/** Reads the value of a key: one attribute, or an object, whose members become attributes. Returns the address after it, or 0. */
 function takeValue(key: u32, at: usize, depth: u32): usize {
   // The caller gives an attribute another name that has the name of a span's own.
   if (form == spanForm && key < spanKeys) return 0;

@@ -105,7 +105,7 @@ export function findCriticalPath(nodes: readonly SpanNode[]): PathPiece[] {
     for (const child of byEnd) {
       const endMs = Math.min(child.endMs, reached);
       const startMs = Math.max(child.startMs, fromMs);
-      // A child that goes on after the present moment is no reason for it; one that is over in it is.
+      // Only a child that has ended by `reached` explains the time before it: nobody waits for one that ends later.
       if (child.endMs > reached || endMs <= startMs) continue;
       if (reached > endMs) pieces.push({ node, startMs: endMs, endMs: reached });
       open.push({ node: child, fromMs: startMs, toMs: endMs });
