@@ -129,8 +129,8 @@ function readSegment(dir: string, name: string, scan: JournalScan): ReadSegment 
 }
 
 /**
- * Takes the batches of a segment. Those that the same process numbered again at the start of the next segment are left out: their
- * write failed, what it left could not be taken back, and they were refused.
+ * Takes the batches of a segment. Batches whose numbers the same process gave again at the start of the next segment are left
+ * out: they were refused, since their write failed, but their records could not be removed.
  */
 function takeSegment(
   { name, records, problems, seqNext, arrivalNext }: ReadSegment,

@@ -266,7 +266,7 @@ class WriteEnvironment extends ReadEnvironment {
       this.#reservation.releaseUnused(meta);
       this.#fileBytes = this.file.byteLength();
     } catch {
-      // The change is stored: an error of what follows is none of the change. The next write opens the file again.
+      // The change is stored, so a later error does not fail it. The next write opens the file again.
       this.#metaBytes = undefined;
       await this.#closeLmdb().catch(() => undefined);
     }

@@ -35,7 +35,7 @@ export class RunningQueries {
     return end;
   }
 
-  /** Nothing waits any longer for the scans that have begun. */
+  /** Ends the wait for all scans that have begun. */
   endScans(): void {
     for (const end of this.#scanEnds) end();
   }

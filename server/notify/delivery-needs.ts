@@ -60,7 +60,7 @@ export class DeliveryNeeds {
     return isFresh && isBegin(event) ? this.#silencedBy(event, nowMs) : undefined;
   }
 
-  /** Messages that a fire goes on are not made up for when a silence ends. */
+  /** Whether it waits for the silence's end: a repeat does not, nor a begin whose fire has ended. */
   #maySilenceEndFirst(notification: Notification): boolean {
     return notification.event.repeat === undefined && this.#stored.get(endId(notification)) === undefined;
   }
@@ -69,7 +69,7 @@ export class DeliveryNeeds {
     const { event, action } = notification;
     if (!isBegin(event)) return this.#whyNotFollow(notification);
     const hasEnded = this.#stored.get(endId(notification))?.status === "waiting";
-    // A message again ends with the begin that came to nothing.
+    // Where the begin was skipped, its repeats are skipped, too.
     const isLeftOut = this.#stored.get(firedId(event, action))?.status === "skipped";
     const hasWaited = waitedMs > untoldMsMax || notification.mutedUntilMs !== null || isLeftOut;
     const isOver = hasEnded && !notification.mayHaveArrived && hasWaited;

@@ -34,7 +34,7 @@ export const allWaitingMax = 20_000;
 export const allWaitingBytesMax = 64 * MiB;
 /** If nobody could be notified of a fire for this long and it has ended, neither its begin nor its end is sent. */
 export const untoldMsMax = 5 * minute;
-/** How often it is looked whether silences were edited or deleted that keep notifications back. */
+/** How often the silences that keep notifications back are checked for edits and deletions. */
 export const silencesLookEveryMs = 30 * second;
 /** Time limit of one try, from the look-up of the host name to the end of the answer. */
 export const tryMsMax = 15 * second;

@@ -58,7 +58,7 @@ export class Families {
       const bytes = metricFamilyOverhead + Buffer.byteLength(JSON.stringify([key, type, unit]));
       this.#bytes.give(sender, earlier?.bytes ?? 0);
       if (this.#bytes.take(sender, bytes)) this.#known.set(key, { type, unit, bytes });
-      // What it was described as before holds no longer.
+      // There is no room for the new description, and the old one is wrong now.
       else if (!this.#known.delete(key)) continue;
       this.#isChanged = true;
     }

@@ -26,7 +26,7 @@ const masks: readonly [pattern: RegExp, mask: string][] = [
   [/(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[A-Z])(?=[\w+/-]*[a-z])[A-Za-z0-9_+/-]{32,}={0,2}/g, "<secret>"],
 ];
 
-/** Patterns take quadratic time of a long word. */
+/** Characters that are masked at most: the patterns take quadratic time on a long word. */
 const lengthMax = 2_000;
 
 /** The same text without them. A long text is cut. Masking a short text twice changes nothing more. */

@@ -21,7 +21,7 @@ export const retryMsMin = 200;
 export const retryMsMax = 30_000;
 /** A watch that lived this long was healthy: the next failure is the first again. */
 export const healthyMsMin = 10_000;
-/** A watch that ended sooner, and told of nothing, failed. */
+/** A watch that ends sooner without an event counts as failed. Milliseconds. */
 export const watchMsMin = 1_000;
 /** A kind that the API server does not know or that may not be read is asked for again after this time. */
 export const absentKindMs = 60_000;

@@ -210,7 +210,7 @@ export class ObjectSync {
     if (this.#tasks.get(name) === task) this.#tasks.delete(name);
   }
 
-  /** Tells of the tasks that were not done. What the hub will never take waits for the next change. */
+  /** Reports the tasks that failed. Those that the hub will never take are dropped until the next change of their object. */
   #reportFailed(tasks: readonly Named<Task>[], error: HubError): void {
     // A token that is not taken may be replaced: then all is tried again.
     const isGivenUp = !error.isTemporary && error.status !== 401 && error.status !== 403;
@@ -244,7 +244,7 @@ export class ObjectSync {
     try {
       const removed = await this.#options.hub.sweep(kind, part.kept, part.range);
       if (removed > 0) this.#options.log(`removed ${removed} of kind ${kind} that the cluster does not have`);
-      // A newer list has begun another sweep, where it is not the same any more.
+      // Where a newer list has begun another sweep, that one stays.
       if (sweep.finish(part) && this.#sweeps.get(kind) === sweep) this.#sweeps.delete(kind);
     } catch (error) {
       if (!(error instanceof HubError)) throw error;

@@ -30,7 +30,7 @@ const monitoredKind = z.enum([
 ]);
 const { name, namespace } = objectMetadata.shape;
 const sentName = strictObject({ kind: monitoredKind, namespace, name });
-/** `<namespace>/<name>`: each has its longest in it. */
+/** `<namespace>/<name>`, with the greatest lengths of both. */
 const sweepBound = z.string().max(320).optional();
 const sentObject = strictObject({ kind: monitoredKind, metadata: objectMetadata, spec: z.unknown() });
 

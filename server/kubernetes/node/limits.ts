@@ -76,7 +76,7 @@ export const jsonAttributesMax = 256;
 export const jsonLengthMax = 64 * KiB;
 /** A time inside a JSON line that is further from the runtime's own is not believed. */
 export const jsonTimeDriftMs = 24 * 60 * 60 * 1000;
-/** Paths that cannot be read and of which that was told: beyond it they are told of again. */
+/** Unreadable paths that are remembered, so that each is logged once. Beyond it they are logged again. */
 export const refusedPathsMax = 1_000;
 /** Labels of a pod that become attributes of its rows. */
 export const podLabelsMax = 64;

@@ -1,4 +1,4 @@
-/** Looks at paths that pods may have made unreadable: one that fails is skipped, and told of once. */
+/** Reads paths that pods may have made unreadable: one that fails is skipped, and logged once. */
 
 import { type Dirent, readdirSync, type Stats, statSync } from "node:fs";
 import { refusedPathsMax } from "./limits.ts";
