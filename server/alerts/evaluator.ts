@@ -188,7 +188,7 @@ export class Evaluator {
         yield { alert, problem: undefined };
         continue;
       }
-      const hasNoData = evaluated.throughMs() !== null && evaluated.summary().state === "noData";
+      const hasNoData = evaluated.throughMs() !== null && evaluated.summary().lacksData;
       yield { alert, problem: group.error ?? (hasNoData ? "its query finds no data" : null) };
     }
   }

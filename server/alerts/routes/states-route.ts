@@ -127,7 +127,7 @@ export function conditionOf(
 
 /** Of an alert that was saved a moment ago, and is not under evaluation yet. */
 const notEvaluated: AlertSummary = {
-  ...{ state: "noData", sinceMs: null, firingRules: [], firing: [] },
+  ...{ state: "noData", sinceMs: null, firingRules: [], firing: [], lacksData: false },
   ...{ error: null, throughMs: null, evaluatedAtMs: null },
 };
 

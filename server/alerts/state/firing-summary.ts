@@ -13,6 +13,11 @@ export interface FiringSummary {
   firingRules: string[];
   /** Labels of each instance for which some rule fires. */
   firing: Readonly<Record<string, string>>[];
+  /**
+   * Whether every instance has a rule without data. False where one series of several has ended, as that of a pod that
+   * is gone.
+   */
+  lacksData: boolean;
 }
 
 export function summarizeFiring(state: AlertState): FiringSummary {
@@ -20,6 +25,7 @@ export function summarizeFiring(state: AlertState): FiringSummary {
   const firingRules = new Set<string>();
   const firing: FiringSummary["firing"] = [];
   let sinceMs: number | null = null;
+  let lacksData = worst === "noData";
   for (const { labels, rules } of Object.values(state.instances)) {
     let fires = false;
     for (const [name, rule] of Object.entries(rules)) {
@@ -32,6 +38,7 @@ export function summarizeFiring(state: AlertState): FiringSummary {
       if (isFirst) sinceMs = rule.sinceMs;
     }
     if (fires) firing.push(labels);
+    lacksData &&= Object.values(rules).some(({ state: one }) => one === "noData");
   }
-  return { state: worst, sinceMs, firingRules: [...firingRules].sort(), firing };
+  return { state: worst, sinceMs, firingRules: [...firingRules].sort(), firing, lacksData };
 }

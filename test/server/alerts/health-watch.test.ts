@@ -171,3 +171,21 @@ test("the evaluator names alerts whose query fails, and those whose rules find n
   });
   expect(problems.find(([id]) => id === "fails")![1]).not.toBe("its query finds no data");
 });
+
+test("an alert is judged while one of its series has data", async () => {
+  const world = new World(startMs);
+  await world.evaluator.upsert(alertOf("pods", "by pod", [ruleOf({ missing: "missing" })]));
+  await world.evaluator.begin();
+  for (let i = 0; i < 20; i++) {
+    if (i < 5) world.put("by pod", { pod: "gone" }, startMs + i * minute, 1);
+    if (i < 10) world.put("by pod", { pod: "stays" }, startMs + i * minute, 1);
+  }
+  const problemAt = async (minutes: number) => {
+    await world.runUntil(startMs + minutes * minute);
+    return [...world.evaluator.watched()].map(({ problem }) => problem);
+  };
+  expect(await problemAt(4)).toEqual([null]);
+  expect(await problemAt(9)).toEqual([null]);
+  expect(world.evaluator.summaryOf("pods")).toMatchObject({ state: "noData" });
+  expect(await problemAt(19)).toEqual(["its query finds no data"]);
+});

@@ -107,9 +107,13 @@ export class ModelAlert {
     return this.alert.timeseries.expression.svcQLTimeseries.bucketSize;
   }
 
-  /** Its rules find no data in what they have judged. */
+  /** Every instance has a rule that found no data in what it has judged, and none fires. */
   get hasNoData(): boolean {
-    return this.#wasJudged && this.state() === "noData";
+    const instances = [...this.#instances.values()].map(({ rules }) =>
+      [...rules.values()].map(({ state }) => state),
+    );
+    const lackData = instances.every((states) => states.includes("noData"));
+    return this.#wasJudged && this.state() === "noData" && lackData;
   }
 
   state(): string {
