@@ -11,15 +11,20 @@ import type { Random } from "../../fixtures/random.ts";
 import { copyFolder, copyToTemporary, report, scaled, seed, seededRandom } from "./campaign.ts";
 import type { ReadAnswer } from "./command.ts";
 import { Driver } from "./driver.ts";
-import { inflictFault } from "./fault.ts";
-import { keyOf, rowsOf } from "./rows/batches.ts";
+import { inflictFault, storeKinds } from "./fault.ts";
+import { firstTextBatch, keyOf, rowsOf, textFile } from "./rows/batches.ts";
+import { StoredChunks } from "./rows/stored-chunks.ts";
 
 /** An undamaged store, of which the tests damage copies. */
 interface Base {
   dir: string;
   batches: number[];
   rows: number;
+  chunks: StoredChunks;
 }
+
+/** Texts are many, but in one file of many. */
+const kinds = [...storeKinds, textFile, textFile];
 
 /** The batch that is appended to a damaged store to show that it still works. */
 const laterBatch = 9_000;
@@ -43,6 +48,8 @@ async function buildBases(dir: string, killedDir: string): Promise<Base[]> {
   const batches: number[] = [];
   for (let round = 0; round < 11; round++) {
     const newBatches = [round * 2 + 1, round * 2 + 2];
+    // Two chunks whose texts are compressed in blocks.
+    if (round === 3 || round === 8) newBatches.push(firstTextBatch + round);
     await driver.run({ do: "append", batches: newBatches });
     batches.push(...newBatches);
     if (round < 10) await driver.run({ do: "seal" });
@@ -55,7 +62,11 @@ async function buildBases(dir: string, killedDir: string): Promise<Base[]> {
   await driver.run({ do: "close" });
   await driver.kill();
   const rows = batches.reduce((sum, batch) => sum + rowsOf(seed, batch).length, 0);
-  return [dir, killedDir].map((base) => ({ dir: base, batches, rows }));
+  return [dir, killedDir].map((base) => {
+    const chunks = new StoredChunks(base);
+    expect(chunks.hasBlocks).toBe(true);
+    return { dir: base, batches, rows, chunks };
+  });
 }
 
 /** The process that opens the damaged stores, one after the other; it is replaced after a crash. */
@@ -129,7 +140,7 @@ async function campaign(cases: number, random: Random, examineOne: Case): Promis
 
 function inflictFaults(random: Random, dir: string): string {
   const count = random.oneIn(5) ? 2 : 1;
-  return Array.from({ length: count }, () => inflictFault(random, dir)).join("; ");
+  return Array.from({ length: count }, () => inflictFault(random, dir, kinds)).join("; ");
 }
 
 async function examine(
@@ -139,12 +150,13 @@ async function examine(
   faults: string,
   random: Random,
 ): Promise<string[]> {
+  const rowsMin = countIntactRows(base, dir, faults);
   const verified = await orRefused(driver.run({ do: "verify", dir }), faults);
   const opened = await orRefused(driver.run({ do: "open", dir }), faults);
   // Without a readable "format" file nobody can tell what the folder is: it is refused with an error.
   if (opened === "refused") return verified === "refused" ? [] : ["open refuses what verify does not"];
   const answer = await driver.run({ do: "read", pageRows: 5_000 });
-  const problems = checkAnswer(base, answer);
+  const problems = checkAnswer(base, answer, rowsMin);
   const isDamaged = answer.contents.rows < base.rows || answer.stats.damage.length > 0;
   if (verified !== "refused" && isDamaged && verified.damage.length === 0) {
     problems.push(`verify reported nothing, open this: ${JSON.stringify(answer.stats.damage)}`);
@@ -159,12 +171,13 @@ async function examineRunning(
   faults: string,
   random: Random,
 ): Promise<string[]> {
+  const rowsMin = countIntactRows(base, dir, faults);
   const first = await driver.run({ do: "read", pageRows: 5_000 });
-  const problems = checkAnswer(base, first);
+  const problems = checkAnswer(base, first, rowsMin);
   if (random.oneIn(2)) {
     // Without its file "holder" a running store cannot tell whether another process opened the folder.
     await orRefused(driver.run({ do: "seal" }), faults, "holder: removed");
-    problems.push(...checkAnswer(base, await driver.run({ do: "read", pageRows: 5_000 })));
+    problems.push(...checkAnswer(base, await driver.run({ do: "read", pageRows: 5_000 }), rowsMin));
   }
   await orRefused(driver.run({ do: "close" }), faults, "holder: removed");
   const opened = await orRefused(driver.run({ do: "open", dir }), faults);
@@ -172,14 +185,22 @@ async function examineRunning(
   const answer = await driver.run({ do: "read", pageRows: 5_000 });
   return [
     ...problems,
-    ...checkAnswer(base, answer),
+    ...checkAnswer(base, answer, rowsMin),
     ...(await checkContinues(driver, base, dir, answer, random)),
   ];
 }
 
-/** Rows that were returned must be right, and missing rows must have been reported. */
-function checkAnswer(base: Base, { contents, stats, events }: ReadAnswer): string[] {
+/** Rows that must be found: those of chunks that no fault has touched, and of a journal that none has touched. */
+function countIntactRows({ rows, chunks }: Base, dir: string, faults: string): number {
+  const isJournalTouched = faults.split("; ").some((fault) => /^(?:journal\/|closed)/.test(fault));
+  return chunks.countWholeRows(dir) + (isJournalTouched ? 0 : rows - chunks.rows);
+}
+
+/** Rows that were returned must be right, those of intact files must be there, and missing ones must be reported. */
+function checkAnswer(base: Base, { contents, stats, events }: ReadAnswer, rowsMin: number): string[] {
   const problems = [...contents.problems];
+  if (contents.rows < rowsMin)
+    problems.push(`${contents.rows} rows, ${rowsMin} are in files without a fault`);
   const missing = base.rows - contents.rows;
   if (missing > 0 && stats.damage.length === 0 && events.length === 0)
     problems.push(`${missing} rows are silently missing`);

@@ -37,6 +37,8 @@ const faults: readonly Fault[] = [
   flipBits,
   flipBits,
   flipBits,
+  flipTreeBit,
+  flipTreeBit,
   writeNoise,
   truncate,
   truncate,
@@ -56,6 +58,27 @@ function flipBits(random: Random, path: string): string {
     flipped.push(`${offset}.${bit}`);
   }
   return `flipped ${flipped.join(" ")}`;
+}
+
+/** Flips a bit of a branch or leaf page, of which there are few beside large values; in other files any bit. */
+function flipTreeBit(random: Random, path: string): string {
+  const bytes = readFileSync(path);
+  const pages: number[] = [];
+  for (let start = 2 * pageBytes; path.endsWith(".mdb") && start < bytes.length; start += pageBytes)
+    if (isTreePage(bytes, start)) pages.push(start);
+  if (pages.length === 0) return flipBits(random, path);
+  const offset = random.pick(pages) + random.below(pageBytes);
+  const bit = random.below(8);
+  patch(path, offset, (byte) => byte ^ (1 << bit));
+  return `flipped ${offset}.${bit} of a tree page`;
+}
+
+/** Whether a page names its own number and is a branch (1) or a leaf (2). */
+function isTreePage(bytes: Buffer, start: number): boolean {
+  return (
+    bytes.readBigUInt64LE(start) === BigInt(start / pageBytes) &&
+    [1, 2].includes(bytes.readUInt16LE(start + 18))
+  );
 }
 
 function writeNoise(random: Random, path: string): string {
@@ -103,7 +126,7 @@ function copyPageElsewhere(random: Random, path: string): string {
 }
 
 /** Kinds of files by their names; where a kind stands twice, it is picked twice as often. */
-const storeKinds: readonly RegExp[] = [
+export const storeKinds: readonly RegExp[] = [
   /data\.mdb$/,
   /data\.mdb$/,
   /data\.mdb$/,

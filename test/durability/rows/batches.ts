@@ -16,11 +16,34 @@ export const batchRowsMax = 2_000;
 /** Random streams of one seed: the rows of batch n come from stream `rowStream` + n. */
 const rowStream = 1_000_000;
 
+/** Batches from this number on hold long texts without a template: their chunk compresses them in blocks. */
+export const firstTextBatch = 10_000_000;
+/** The data file of the day on which all of their rows are. */
+export const textFile = /\/logs\/2025-03-03\/data\.mdb$/;
+const textDay = 2;
+
 export function rowsOf(seed: number, batch: number): LogRow[] {
   const random = new Random(seed, rowStream + batch);
+  if (batch >= firstTextBatch) return textRowsOf(random, batch);
   const count = randomRowCount(random);
   const days = Array.from({ length: random.between(1, 3) }, () => random.below(dayCount));
   return Array.from({ length: count }, (_, row) => randomRow(random, batch, row, random.pick(days)));
+}
+
+/** Rows of one day whose messages are 5 MiB together. */
+function textRowsOf(random: Random, batch: number): LogRow[] {
+  return Array.from({ length: 200 }, (_, row) => ({
+    timeNs: randomTimeNs(random, textDay),
+    level: random.pick(levels),
+    message: randomText(random),
+    attributes: randomAttributes(random, batch, row),
+  }));
+}
+
+/** A text of 26 KB in which no two words are the same, and none has a digit. */
+export function randomText(random: Random): string {
+  const separator = random.oneIn(2) ? " " : "-";
+  return Array.from({ length: 1_560 }, () => random.hex(16).replace(/\d/g, "g")).join(separator);
 }
 
 /** The idempotency key of a batch; two batches of three have one. */

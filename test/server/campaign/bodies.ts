@@ -1,9 +1,11 @@
 /** Small bodies of every protocol over HTTP, and of OTLP over gRPC. All rows of a body, and no others, have its name as the attribute `batch`. */
 import snappy from "snappyjs";
 import type { Signal } from "../../../engine/index.ts";
+import type { Random } from "../../../fixtures/random.ts";
 import { struct, tag } from "../../../fixtures/thrift.ts";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../../server/ingest/prometheus/schema.ts";
+import { randomText } from "../../durability/rows/batches.ts";
 import { codes, exportMethods, GrpcClient } from "../http/grpc-client.ts";
 import { pushRequest } from "../ingest/loki-schema.ts";
 import { lines } from "../running.ts";
@@ -20,6 +22,7 @@ export interface SentBody {
   body: Uint8Array<ArrayBuffer>;
   /** What all of its rows, and no others, have as the attribute `batch`. */
   batch: string;
+  rows: number;
   /** Time of its first row. */
   firstMs: number;
   isAcknowledged: boolean;
@@ -184,7 +187,20 @@ export const protocols = makers.length;
 export function makeBody(number: number, firstMs = startMs + number * 10): SentBody {
   const batch = `b${number}`;
   const times = Array.from({ length: rowsPerBody }, (_, i) => firstMs + i);
-  return { ...makers[number % makers.length]!(batch, times), batch, firstMs, isAcknowledged: false };
+  return {
+    ...makers[number % makers.length]!(batch, times),
+    ...{ batch, rows: rowsPerBody, firstMs, isAcknowledged: false },
+  };
+}
+
+/** Makes a body of logs whose texts, 5 MB together, have no template: a chunk compresses them in blocks. */
+export function makeTextBody(random: Random, firstMs = startMs): SentBody {
+  const batch = "texts";
+  const rows = 200;
+  const messages = Array.from({ length: rows }, () => randomText(random));
+  const headers = { "Content-Type": "application/x-ndjson" };
+  const body = text(lines(messages.map((message, i) => ({ timestamp: firstMs + i, batch, message }))));
+  return { path: "/api/v1/ingest/logs", headers, body, rows, batch, firstMs, isAcknowledged: false };
 }
 
 /** Sends a body; returns the answer with its text. */
@@ -238,9 +254,9 @@ export async function countRows(server: Pick<ServerProcess, "url" | "token">): P
 
 /** What is wrong with the rows: an acknowledged batch that is not whole, or any that is torn or doubled. */
 export function findRowFaults(bodies: readonly SentBody[], counts: ReadonlyMap<string, number>): string[] {
-  const wrong = bodies.filter(({ batch, isAcknowledged }) => {
+  const wrong = bodies.filter(({ batch, rows, isAcknowledged }) => {
     const count = counts.get(batch) ?? 0;
-    return count !== rowsPerBody && (isAcknowledged || count !== 0);
+    return count !== rows && (isAcknowledged || count !== 0);
   });
-  return wrong.map(({ batch, path }) => `${path} ${batch}: ${counts.get(batch) ?? 0} of ${rowsPerBody} rows`);
+  return wrong.map(({ batch, rows, path }) => `${path} ${batch}: ${counts.get(batch) ?? 0} of ${rows} rows`);
 }

@@ -10,7 +10,8 @@ import { openStore, verifyStore } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { copyFolder, report, scaled, seed } from "../../durability/campaign.ts";
 import { inflictFault } from "../../durability/fault.ts";
-import { countRows, makeBody, rowsPerBody, type SentBody, sendBody, signalOf } from "./bodies.ts";
+import { StoredChunks } from "../../durability/rows/stored-chunks.ts";
+import { countRows, makeBody, makeTextBody, type SentBody, sendBody, signalOf } from "./bodies.ts";
 import { Configuration } from "./configuration.ts";
 import { campaignFolder } from "./folder.ts";
 import { findLogProblems } from "./load.ts";
@@ -19,7 +20,7 @@ import { ask, kill, readToken, type ServerProcess, serve } from "./server-proces
 /** Every kind of file of a data folder. */
 const kinds: readonly RegExp[] = [
   /(?:logs|traces|metrics)\/.*data\.mdb$/,
-  /(?:logs|traces|metrics)\/.*data\.mdb$/,
+  /logs\/.*data\.mdb$/,
   /control\/.*data\.mdb$/,
   /control\/.*data\.mdb$/,
   /\.log$/,
@@ -38,6 +39,7 @@ interface Base {
   sealed: number;
   configuration: Configuration;
   token: string;
+  chunks: StoredChunks;
 }
 
 const folder = campaignFolder("damaged");
@@ -55,9 +57,12 @@ afterAll(() => {
 
 async function buildBases(): Promise<Base[]> {
   const dir = join(folder, "closed");
-  const bodies = Array.from({ length: 64 }, (_, number) => makeBody(number));
+  const bodies = [
+    makeTextBody(new Random(seed)),
+    ...Array.from({ length: 64 }, (_, number) => makeBody(number)),
+  ];
   const configuration = new Configuration();
-  const sealed = 32;
+  const sealed = 33;
   for (const part of [bodies.slice(0, sealed), bodies.slice(sealed)]) {
     const server = await serve(dir);
     for (const body of part) body.isAcknowledged = (await sendBody(server, body)).status < 300;
@@ -71,13 +76,11 @@ async function buildBases(): Promise<Base[]> {
   }
   expect(bodies.every(({ isAcknowledged }) => isAcknowledged)).toBe(true);
   const token = readToken(dir);
-  return ["closed", "killed"].map((name) => ({
-    dir: join(folder, name),
-    bodies,
-    sealed,
-    configuration,
-    token,
-  }));
+  return ["closed", "killed"].map((name) => {
+    const chunks = new StoredChunks(join(folder, name));
+    expect(chunks.hasBlocks).toBe(true);
+    return { dir: join(folder, name), bodies, sealed, configuration, token, chunks };
+  });
 }
 
 async function sealAll(dir: string): Promise<void> {
@@ -97,18 +100,30 @@ interface Outcome {
 /** Over all cases: how many servers reported damage, and in how many of them rows were lost with their file. */
 const seen = { reported: 0, withLoss: 0, endedInCommit: 0 };
 
-/** Returns whether rows of the body may be gone, if that is reported. */
-function mayBeLost(base: Base, body: SentBody, faults: readonly string[]): boolean {
-  const signal = signalOf(body);
-  const isSealed = base.bodies.indexOf(body) < base.sealed;
+/** Bodies some of whose rows may be gone, if that is reported. */
+function findLosable(
+  { bodies, sealed, chunks }: Base,
+  dir: string,
+  faults: readonly string[],
+): Set<SentBody> {
+  const touched = chunks.findTouchedFiles(dir);
   const hits = (pattern: RegExp) => faults.filter((fault) => pattern.test(fault)).length;
-  if (hits(new RegExp(`^${signal}/[^:]*data\\.mdb`)) > 0 || hits(new RegExp(`^${signal}/[^:]*manifest`)) > 1)
-    return true;
-  return !isSealed && (hits(/^journal\/[^:]*\.log/) > 0 || hits(/^journal\/segments/) > 1);
+  const isJournalTouched = hits(/^journal\/[^:]*\.log/) > 0 || hits(/^journal\/segments/) > 1;
+  return new Set(
+    bodies.filter((body, i) => {
+      if (i >= sealed) return isJournalTouched;
+      return touched.some((file) => file.startsWith(`${signalOf(body)}/`));
+    }),
+  );
 }
 
 /** Asks a server on a damaged folder for everything. */
-async function examine(base: Base, server: ServerProcess, faults: readonly string[]): Promise<Outcome> {
+async function examine(
+  base: Base,
+  server: ServerProcess,
+  faults: readonly string[],
+  losable: ReadonlySet<SentBody>,
+): Promise<Outcome> {
   const problems: string[] = [];
   const probe = async (path: string, allowed: readonly number[]) => {
     const { status, text } = await ask(server, "GET", path);
@@ -126,10 +141,10 @@ async function examine(base: Base, server: ServerProcess, faults: readonly strin
   let rowsMissing = 0;
   for (const body of base.bodies) {
     const count = counts.get(body.batch) ?? 0;
-    rowsMissing += Math.max(rowsPerBody - count, 0);
-    if (count > rowsPerBody) problems.push(`${body.batch} is doubled: ${count} rows`);
-    if (count < rowsPerBody && !mayBeLost(base, body, faults))
-      problems.push(`${body.path} ${body.batch}: ${count} of ${rowsPerBody} rows`);
+    rowsMissing += Math.max(body.rows - count, 0);
+    if (count > body.rows) problems.push(`${body.batch} is doubled: ${count} rows`);
+    if (count < body.rows && !losable.has(body))
+      problems.push(`${body.path} ${body.batch}: ${count} of ${body.rows} rows`);
   }
   const changed = await findChanged(base, server);
   const isStateLost = faults.filter((fault) => fault.startsWith("control/")).length > 1;
@@ -150,7 +165,7 @@ async function checkTakesMore(server: ServerProcess, number: number): Promise<st
   const { status, text } = await sendBody(server, body);
   if (status < 300) {
     const found = (await countRows(server)).get(body.batch);
-    return found === rowsPerBody ? [] : [`of new rows ${found} are found`];
+    return found === body.rows ? [] : [`of new rows ${found} are found`];
   }
   const problems = status === 503 && text.length > 20 ? [] : [`new rows: ${status} ${text}`];
   const changed = await ask(server, "POST", "/api/v1/tokens", { role: "viewer" });
@@ -193,6 +208,7 @@ async function examineAtRest(
   faults: readonly string[],
   number: number,
 ): Promise<string[]> {
+  const losable = findLosable(base, dir, faults);
   const isRefusable = faults.some((fault) => refusable.test(fault));
   let verified: string[] | undefined;
   try {
@@ -206,7 +222,7 @@ async function examineAtRest(
     return isRefusable && isSentence ? [] : [`it does not start: ${server}`];
   }
   try {
-    const { problems, isReported, rowsMissing } = await examine(base, server, faults);
+    const { problems, isReported, rowsMissing } = await examine(base, server, faults, losable);
     problems.push(...(await checkTakesMore(server, number)));
     const { problems: ended, err } = await end(server, isRefusable);
     problems.push(...ended);
@@ -254,7 +270,8 @@ async function examineRunning(
   try {
     if (random.oneIn(2)) await countRows(server);
     faults = inflictFaults(random, dir);
-    const { problems } = await examine(base, server, faults);
+    const losable = findLosable(base, dir, faults);
+    const { problems } = await examine(base, server, faults, losable);
     problems.push(...(await checkTakesMore(server, number)));
     problems.push(
       ...(
