@@ -33,7 +33,7 @@ interface Partition {
   hasBlocks: boolean;
 }
 
-/** The chunks of an undamaged store that no process has open. */
+/** The chunks of a store before it is damaged. */
 export class StoredChunks {
   readonly #partitions: Partition[];
 
@@ -44,7 +44,13 @@ export class StoredChunks {
   }
 
   get rows(): number {
-    return sumRows(this.#partitions.flatMap(({ chunks }) => chunks));
+    return this.countRows("");
+  }
+
+  /** Rows of the partitions in a folder of the data folder, such as `logs/`. */
+  countRows(folder: string): number {
+    const inFolder = this.#partitions.filter(({ file }) => file.startsWith(folder));
+    return sumRows(inFolder.flatMap(({ chunks }) => chunks));
   }
 
   get hasBlocks(): boolean {

@@ -100,9 +100,10 @@ interface Outcome {
 /** Over all cases: how many servers reported damage, and in how many of them rows were lost with their file. */
 const seen = { reported: 0, withLoss: 0, endedInCommit: 0 };
 
-/** Bodies some of whose rows may be gone, if that is reported. */
+/** Bodies some of whose rows may be gone, if that is reported. `chunks`: those of the folder before the faults. */
 function findLosable(
-  { bodies, sealed, chunks }: Base,
+  base: Base,
+  chunks: StoredChunks,
   dir: string,
   faults: readonly string[],
 ): Set<SentBody> {
@@ -110,9 +111,11 @@ function findLosable(
   const hits = (pattern: RegExp) => faults.filter((fault) => pattern.test(fault)).length;
   const isJournalTouched = hits(/^journal\/[^:]*\.log/) > 0 || hits(/^journal\/segments/) > 1;
   return new Set(
-    bodies.filter((body, i) => {
-      if (i >= sealed) return isJournalTouched;
-      return touched.some((file) => file.startsWith(`${signalOf(body)}/`));
+    base.bodies.filter((body, i) => {
+      const signal = `${signalOf(body)}/`;
+      // A seal since the server's start has taken all rows of the signal.
+      const isSealed = i < base.sealed || chunks.countRows(signal) > base.chunks.countRows(signal);
+      return isSealed ? touched.some((file) => file.startsWith(signal)) : isJournalTouched;
     }),
   );
 }
@@ -207,8 +210,8 @@ async function examineAtRest(
   dir: string,
   faults: readonly string[],
   number: number,
+  losable = findLosable(base, base.chunks, dir, faults),
 ): Promise<string[]> {
-  const losable = findLosable(base, dir, faults);
   const isRefusable = faults.some((fault) => refusable.test(fault));
   let verified: string[] | undefined;
   try {
@@ -267,10 +270,12 @@ async function examineRunning(
   const server = await start(base, dir);
   if (typeof server === "string") return [[], [server]];
   let faults: string[] = [];
+  let losable: Set<SentBody> | undefined;
   try {
     if (random.oneIn(2)) await countRows(server);
+    const chunks = new StoredChunks(dir);
     faults = inflictFaults(random, dir);
-    const losable = findLosable(base, dir, faults);
+    losable = findLosable(base, chunks, dir, faults);
     const { problems } = await examine(base, server, faults, losable);
     problems.push(...(await checkTakesMore(server, number)));
     problems.push(
@@ -281,13 +286,14 @@ async function examineRunning(
         )
       ).problems,
     );
-    if (problems.length === 0) problems.push(...(await examineAtRest(base, dir, faults, number + 1)));
+    if (problems.length === 0)
+      problems.push(...(await examineAtRest(base, dir, faults, number + 1, losable)));
     return [faults, problems];
   } catch (error) {
     const problem = await describeDeath(server, error);
     if (!isDamagedInCommit(server, faults, problem)) return [faults, [problem]];
     seen.endedInCommit++;
-    return [faults, await examineAtRest(base, dir, faults, number + 1)];
+    return [faults, await examineAtRest(base, dir, faults, number + 1, losable)];
   } finally {
     await kill(server);
   }
