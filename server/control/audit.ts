@@ -74,8 +74,17 @@ export class Audit {
   }
 
   /** Commits the changes together with their audit entry. Throws Refusal 503 where too many entries wait. */
-  async commit(
+  commit(
     change: AuditedChange,
+    changes: readonly StateChange[],
+    write: (changes: readonly StateChange[]) => Promise<unknown>,
+  ): Promise<void> {
+    return this.commitAll([change], changes, write);
+  }
+
+  /** The same for changes with an entry each. */
+  async commitAll(
+    audited: readonly AuditedChange[],
     changes: readonly StateChange[],
     write: (changes: readonly StateChange[]) => Promise<unknown>,
   ): Promise<void> {
@@ -83,15 +92,19 @@ export class Audit {
       this.#moveSoon();
       throw tryLater("the audit log cannot be written just now, so nothing is changed; try again", 5);
     }
-    const entry = entryOfChange(change, this.#options.now());
-    const id = this.#freeIds.pop() ?? String(this.#ids++);
+    const nowMs = this.#options.now();
+    const entries = audited.map((each) => ({
+      id: this.#freeIds.pop() ?? String(this.#ids++),
+      entry: entryOfChange(each, nowMs),
+    }));
+    const added = entries.map(({ id, entry }) => ({ table, id, value: entry as unknown as Json }));
     try {
-      await write([...changes, { table, id, value: entry as unknown as Json }]);
+      await write([...changes, ...added]);
     } catch (error) {
-      this.#freeIds.push(id);
+      for (const { id } of entries) this.#freeIds.push(id);
       throw error;
     }
-    this.#pending.set(id, entry);
+    for (const { id, entry } of entries) this.#pending.set(id, entry);
     this.#moveSoon();
   }
 

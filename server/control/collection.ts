@@ -7,7 +7,7 @@ import { Failure, type Json, type State, type StateChange } from "../../engine/i
 import type { Caller } from "../model/caller.ts";
 import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
 import { Refusal } from "../throttle/refusal.ts";
-import type { Audit } from "./audit.ts";
+import type { Audit, AuditedChange } from "./audit.ts";
 
 export interface Write {
   by: Caller;
@@ -35,6 +35,12 @@ export interface CollectionEntry<T> {
   readonly id: string;
   /** Parsed when it is first read. */
   readonly value: Stored<T>;
+}
+
+/** What a commit does that deletes a resource, and what the audit log says of it. */
+export interface Removal {
+  change: StateChange;
+  audited: AuditedChange;
 }
 
 export class Collection<T> {
@@ -103,6 +109,24 @@ export class Collection<T> {
     });
   }
 
+  /** What deletes a resource in a commit with other changes. The caller ensures that nobody else writes it meanwhile. */
+  removalOf({ id, value }: CollectionEntry<T>, by: Caller): Removal {
+    return {
+      change: { table: this.#options.table, id, value: undefined },
+      audited: this.#auditedChange("deleted", id, value, by),
+    };
+  }
+
+  #auditedChange(
+    action: AuditedChange["action"],
+    id: string,
+    { value }: Stored<T>,
+    by: Caller,
+  ): AuditedChange {
+    const { name, titleOf } = this.#options;
+    return { by, action, resource: name, id, title: titleOf(value) };
+  }
+
   /** Throws Refusal 409 where there are as many resources as are kept. */
   #checkRoom(): void {
     const { name, sizeMax } = this.#options;
@@ -115,12 +139,12 @@ export class Collection<T> {
 
   async #commit(
     id: string,
-    action: "created" | "updated" | "deleted",
+    action: AuditedChange["action"],
     stored: Stored<T>,
     { by, commit }: Write,
   ): Promise<void> {
-    const { state, audit, table, name, titleOf } = this.#options;
-    const change = { by, action, resource: name, id, title: titleOf(stored.value) };
+    const { state, audit, table } = this.#options;
+    const change = this.#auditedChange(action, id, stored, by);
     // Values were read from JSON.
     const value = action === "deleted" ? undefined : (stored as unknown as Json);
     await audit.commit(change, [{ table, id, value }], commit ?? ((changes) => state.write(changes)));

@@ -195,7 +195,7 @@ function routesOf(
   const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
     ...resourceKindRoutes(collections, tokens, context, delivery),
-    ...environmentRoutes(collections, tokens, context),
+    ...environmentRoutes(collections, tokens, audit, context),
     ...tokenRoutes({
       ...{ tokens, audit, now, limitRate, isEnvironment },
       alertsSavedBy: (tokenId) =>

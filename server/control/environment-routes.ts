@@ -9,6 +9,8 @@ import { type Environment, environmentShape } from "../model/environment.ts";
 import { checkOrMakeId } from "../model/resource-id.ts";
 import { strictObject } from "../model/schema.ts";
 import { Refusal } from "../throttle/refusal.ts";
+import type { Audit } from "./audit.ts";
+import { removalsOfCluster, usesOfCluster } from "./cluster-resources.ts";
 import type { Collection, Write } from "./collection.ts";
 import type { Collections } from "./resource-kinds.ts";
 import {
@@ -27,6 +29,7 @@ const name = "environment";
 export function environmentRoutes(
   collections: Collections,
   tokens: Tokens,
+  audit: Audit,
   context: ResourceContext,
 ): Route[] {
   const { environments: collection } = collections;
@@ -57,11 +60,11 @@ export function environmentRoutes(
       ...changing,
       method: "DELETE",
       path: `${path}/{id}`,
-      summary: "Deletes an environment and revokes its tokens",
+      summary: "Deletes an environment, its tokens, and what its cluster manages",
       headers: ifMatchHeader,
       response: strictObject({ id: z.string() }),
       errors: [404, 409, 412, 429],
-      handle: (input) => remove(collections, tokens, input.params.id, toWrite(input)),
+      handle: (input) => remove({ collections, tokens, audit }, input.params.id, toWrite(input)),
     }),
   ];
 }
@@ -95,24 +98,36 @@ async function create(
   return { token };
 }
 
-/** Deletes the environment and revokes its tokens in one commit. Throws Refusal 409 where rules name it. */
+/**
+ * Deletes the environment, its tokens, and the resources that its cluster manages, in one commit. Throws Refusal 409
+ * where others use them.
+ */
 async function remove(
-  collections: Collections,
-  tokens: Tokens,
+  { collections, tokens, audit }: { collections: Collections; tokens: Tokens; audit: Audit },
   id: string,
   write: Write,
 ): Promise<{ id: string }> {
-  const ownTokens = tokens.list().filter(({ environment }) => environment === id);
-  const commit: Write["commit"] = (changes) =>
-    tokens.revoke(
+  const refuseIfUsed = () =>
+    refuseUsed("environment", [...usesOfEnvironment(collections, id), ...usesOfCluster(collections, id)]);
+  const commit: Write["commit"] = (changes) => {
+    const ownTokens = tokens.list().filter(({ environment }) => environment === id);
+    return tokens.revoke(
       ownTokens.map((token) => token.id),
       // Tokens of environments send rows, and save nothing.
       () => false,
-      (revoked, commitAll) => commitAll([...revoked, ...changes]),
+      async (revoked, commitAll) => {
+        // From now on nothing more is taken of the exporter. What was taken before is there after this commit.
+        await commitAll([]);
+        refuseIfUsed();
+        const removals = removalsOfCluster(collections, id, write.by);
+        const audited = removals.map((removal) => removal.audited);
+        const removed = removals.map(({ change }) => change);
+        await audit.commitAll(audited, [...removed, ...revoked, ...changes], commitAll);
+      },
     );
-  const removed = await collections.environments.remove(id, { ...write, commit }, () =>
-    refuseUsed("environment", usesOfEnvironment(collections, id)),
-  );
-  if (removed) return { id };
+  };
+  // It is asked before as well: the tokens of what is in use are to work on without a gap.
+  const isRemoved = await collections.environments.remove(id, { ...write, commit }, refuseIfUsed);
+  if (isRemoved) return { id };
   throw makeNotFoundRefusal({ name }, id);
 }

@@ -57,9 +57,16 @@ export class ManagedObjects {
     this.#kinds = syncedKindsOf(collections);
   }
 
-  /** Stores the resources of these objects, each by itself: where one is refused, its last good version stays. */
-  async apply(cluster: string, objects: readonly SentObject[]): Promise<SyncResult[]> {
-    return eachAtOnce(objects, (object) => this.#applyOne(cluster, object));
+  /**
+   * Stores the resources of these objects, each by itself: where one is refused, its last good version stays. `check` is
+   * called at the moment of each write, and throws Refusal where the cluster may write no more.
+   */
+  async apply(
+    cluster: string,
+    objects: readonly SentObject[],
+    check: () => void = () => undefined,
+  ): Promise<SyncResult[]> {
+    return eachAtOnce(objects, (object) => this.#applyOne(cluster, object, check));
   }
 
   /** Removes the resources of these objects. Resources of other clusters are never touched. */
@@ -97,7 +104,11 @@ export class ManagedObjects {
     });
   }
 
-  async #applyOne(cluster: string, { kind, metadata, spec }: SentObject): Promise<SyncResult> {
+  async #applyOne(
+    cluster: string,
+    { kind, metadata, spec }: SentObject,
+    check: () => void,
+  ): Promise<SyncResult> {
     const { name, uid } = metadata;
     const namespace = hasNamespace(kind) ? (metadata.namespace ?? "") : "";
     const { collection, idOf, make } = this.#kinds[kind];
@@ -114,8 +125,12 @@ export class ManagedObjects {
         const message = `the id ${id} belongs to ${describeManaged(holder)}: give one of the two another name`;
         return { ...result, reason: "NameTaken", isTemporary: false, message };
       }
+      const makeValue = () => {
+        check();
+        return value;
+      };
       if (!isDeepStrictEqual([stored?.value, stored?.managed], [value, managed]))
-        await collection.put(id, () => value, { by: clusterCaller(cluster), ifMatch: null, managed });
+        await collection.put(id, makeValue, { by: clusterCaller(cluster), ifMatch: null, managed });
       return { ...result, reason: "Synced", isTemporary: false, message: warnings.join("; ") };
     } catch (error) {
       return { ...result, ...describeFailure(error) };

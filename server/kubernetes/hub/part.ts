@@ -24,7 +24,7 @@ export interface KubernetesSettings {
 
 export function kubernetesHubPart(
   { ownCluster, log }: KubernetesSettings,
-  { collections }: Pick<ControlPart, "collections">,
+  { collections, tokens }: Pick<ControlPart, "collections" | "tokens">,
 ): KubernetesHubPart {
   const listRules = () => collections.ingestionRules.list();
   const rules = new ClusterRules(listRules);
@@ -33,12 +33,13 @@ export function kubernetesHubPart(
     rulesRevisionOf: (cluster) => rules.of(cluster).revision,
   });
   const objects = new ManagedObjects(collections);
+  const hasToken = (id: string) => tokens.get(id) !== undefined;
   const own = ownCluster && new OwnCluster({ connection: ownCluster, objects, log, nowMs: Date.now });
   let timer: NodeJS.Timeout | undefined;
   let lastRules = listRules();
   return {
     channel,
-    routes: hubRoutes({ objects, channel, rules }),
+    routes: hubRoutes({ objects, hasToken, channel, rules }),
     run: () => {
       own?.run();
       timer = setInterval(() => {

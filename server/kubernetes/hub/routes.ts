@@ -5,7 +5,7 @@ import { defineRoute, json } from "../../api/define-route.ts";
 import type { Route } from "../../api/route.ts";
 import type { Caller } from "../../model/caller.ts";
 import { strictObject } from "../../model/schema.ts";
-import { Refusal } from "../../throttle/refusal.ts";
+import { Refusal, tryLater } from "../../throttle/refusal.ts";
 import { customKinds } from "../resources/custom-kinds.ts";
 import { objectMetadata } from "../resources/specs.ts";
 import type { ClusterRules } from "./cluster-rules.ts";
@@ -16,6 +16,8 @@ import { configMapKinds } from "./synced-kinds.ts";
 
 export interface HubRoutesOptions {
   objects: ManagedObjects;
+  /** Whether the token of an id is there, and not revoked. */
+  hasToken: (id: string) => boolean;
   channel: ExporterChannel;
   rules: ClusterRules;
 }
@@ -45,7 +47,7 @@ const syncResult = z.looseObject({
   message: z.string(),
 });
 
-export function hubRoutes({ objects, channel, rules }: HubRoutesOptions): Route[] {
+export function hubRoutes({ objects, hasToken, channel, rules }: HubRoutesOptions): Route[] {
   return [
     defineRoute({
       ...shared,
@@ -56,7 +58,9 @@ export function hubRoutes({ objects, channel, rules }: HubRoutesOptions): Route[
       response: strictObject({ results: z.array(syncResult) }),
       deadlineMs: 60_000,
       handle: async ({ body, caller }) => {
-        const results = await objects.apply(clusterOf(caller), body.objects as SentObject[]);
+        // With the environment its managed resources are deleted, too: nothing may be written after that.
+        const check = () => refuseRevoked(hasToken, caller);
+        const results = await objects.apply(clusterOf(caller), body.objects as SentObject[], check);
         return { results };
       },
     }),
@@ -166,6 +170,12 @@ function syncRoute(what: string, channel: ExporterChannel): Route {
 
 function listOf(names: readonly string[]): string {
   return names.length === 0 ? "no cluster" : names.join(", ");
+}
+
+/** Throws Refusal 503 where the token of a request was revoked meanwhile, as its environment is deleted. */
+function refuseRevoked(hasToken: HubRoutesOptions["hasToken"], { tokenId }: Caller): void {
+  if (tokenId !== null && !hasToken(tokenId))
+    throw tryLater("the token was revoked: nothing more is taken with it", 5);
 }
 
 /** The cluster of an exporter: the environment of its token. Throws Refusal 403. */

@@ -49,6 +49,16 @@ test("groups are those of the objects, through restarts of both", async () => {
     409,
     expect.stringContaining("SvcGroup ops (cluster hub)"),
   ]);
+  // An environment of the same name is another cluster.
+  const environments = (path: string, method: string, body?: string) => {
+    const headers = { "Content-Type": "application/json" };
+    const request = { token: server.adminToken, method, headers, ...(body === undefined ? {} : { body }) };
+    return call(server, `/api/v1/environments${path}`, request);
+  };
+  const hub = JSON.stringify({ environment: { name: "hub" } });
+  expect((await environments("/create", "POST", hub)).status).toBe(200);
+  expect((await environments("/hub", "DELETE")).status).toBe(200);
+  expect(await groups()).toEqual(["dev:devs,interns", "ops:sre"]);
 
   await server.stop();
   api.delete(group("ops", []));

@@ -90,7 +90,8 @@ export const environments: SettingsKind = {
   columns: [column("name", "Name")],
   fields: [{ name: "name", label: "Name", hint: "Such as prod", type: "text" }],
   blank: { name: "" },
-  onDelete: "Its tokens are refused from now on: what sends rows with them stops. Stored rows stay.",
+  onDelete:
+    "Its tokens are refused from now on: what sends rows with them stops. What Kubernetes manages in its cluster is deleted here, too. Stored rows stay.",
 };
 
 export const groups: SettingsKind = {
