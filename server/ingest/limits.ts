@@ -143,6 +143,11 @@ export const fluentHandshakeBytesMax = 4 * KiB;
 export const fluentHandshakeMs = 10_000;
 /** Time until messages are tried again that the store does not take now. */
 export const fluentRetryMs = 1_000;
+/**
+ * Bytes of Fluent's messages that are read together. So few have no more keys than a body may have (`ingestKeysMax`):
+ * none is refused for the keys of others.
+ */
+export const fluentTogetherBytesMax = 128 * KiB;
 /** Metric families that one body of remote write describes; the rest of them is ignored. Prometheus sends 2,000 at most. */
 export const bodyFamiliesMax = 10_000;
 /**

@@ -2,11 +2,13 @@
 
 import { Refusal } from "../../throttle/refusal.ts";
 import { RowProblem } from "../json/json-row.ts";
-import { ingestBodyBytesMax } from "../limits.ts";
+import { fluentTogetherBytesMax, ingestBodyBytesMax } from "../limits.ts";
 import { readHead, ValueSkipper } from "./message-pack.ts";
 
 /** Elements of a message of one record that has no options. */
 const bareRecordElements = 3;
+/** Characters of a tag that the log shows. */
+const shownTagLengthMax = 100;
 
 export class ForwardFrames {
   #bytes = Buffer.alloc(0);
@@ -20,8 +22,8 @@ export class ForwardFrames {
 
   /**
    * Adds bytes of the stream. Returns bodies of whole messages: one that has options, which may ask for an
-   * acknowledgement, is a body of its own; those of one record without options stand together. Throws Refusal where the
-   * bytes are no MessagePack or a message is too long.
+   * acknowledgement, is a body of its own; short ones of one record without options stand together. Throws Refusal where
+   * the bytes are no MessagePack or a message is too long.
    */
   push(chunk: Buffer): Uint8Array[] {
     this.#append(chunk);
@@ -38,6 +40,9 @@ export class ForwardFrames {
         endBare(from);
         bodies.push(bytes.subarray(from, to));
         bareFrom = to;
+      } else if (to - bareFrom > fluentTogetherBytesMax) {
+        endBare(from);
+        bareFrom = from;
       }
       from = to;
       this.#skipper = new ValueSkipper(to);
@@ -80,6 +85,30 @@ export class ForwardFrames {
     this.#length = rest.length;
     this.#skipper.at -= from;
   }
+}
+
+/** The two halves of a body of several messages; undefined where it holds one. */
+export function halveMessages(body: Uint8Array): [Uint8Array, Uint8Array] | undefined {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const ends: number[] = [];
+  for (let at = 0; at < bytes.length; at = ends.at(-1)!) {
+    const skipper = new ValueSkipper(at);
+    skipper.skip(bytes);
+    ends.push(skipper.at);
+  }
+  if (ends.length < 2) return undefined;
+  const middle = ends[Math.floor(ends.length / 2) - 1]!;
+  return [body.subarray(0, middle), body.subarray(middle)];
+}
+
+/** The tag of a body of one record without options, for the log; undefined for other bodies. */
+export function bareTagOf(body: Uint8Array): string | undefined {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (!isBare(bytes, 0)) return undefined;
+  const tagAt = readHead(bytes, 0)!.headBytes;
+  const { headBytes, length } = readHead(bytes, tagAt)!;
+  const from = tagAt + headBytes;
+  return bytes.toString("utf8", from, from + Math.min(length, shownTagLengthMax));
 }
 
 /** Returns whether the message at `from` is one record without options: `[tag, time, record]`. */

@@ -16,7 +16,7 @@ import {
   fluentHandshakeMs,
   fluentRetryMs,
 } from "../limits.ts";
-import { ForwardFrames } from "./frames.ts";
+import { bareTagOf, ForwardFrames, halveMessages } from "./frames.ts";
 import { Handshake } from "./handshake.ts";
 import { writeMessagePack } from "./message-pack-writer.ts";
 
@@ -42,7 +42,7 @@ export interface FluentListener {
 interface Listening {
   options: FluentOptions;
   bytes: ByteBudget;
-  /** Counts bodies on which the decoder failed. */
+  /** Counts messages that cannot be stored. */
   dropped: Counter;
   /** Aborted when the listener closes. */
   closing: AbortSignal;
@@ -55,8 +55,8 @@ export async function listenFluent(options: FluentOptions): Promise<FluentListen
     options,
     bytes: new ByteBudget(options.bytesHeldMax),
     dropped: options.metrics.counter(
-      "svc_fluent_dropped_bodies_total",
-      "Messages of Fluent's that were dropped, those read together counted as one, since the decoder failed on them.",
+      "svc_fluent_dropped_messages_total",
+      "Messages of Fluent's that were dropped: without options and refused, or the decoder failed on them.",
     ),
     closing: closing.signal,
   };
@@ -167,13 +167,10 @@ async function storeAll(bodies: readonly Uint8Array[], socket: Socket, listening
 
 /**
  * Stores messages and acknowledges them. Tries again while the store takes nothing, or the sender is over its limits.
- * Those on which the decoder fails are dropped. Throws Refusal where they cannot be read: they are not acknowledged.
+ * Throws Refusal as `storeReadable` does.
  */
-async function storeMessages(
-  body: Uint8Array,
-  socket: Socket,
-  { options, closing, dropped }: Listening,
-): Promise<void> {
+async function storeMessages(body: Uint8Array, socket: Socket, listening: Listening): Promise<void> {
+  const { options, closing } = listening;
   for (;;) {
     try {
       const { answer = "[]" } = await options.intake.take({
@@ -189,18 +186,37 @@ async function storeMessages(
       for (const chunk of JSON.parse(answer) as string[]) socket.write(writeMessagePack({ ack: chunk }));
       return;
     } catch (error) {
-      const isFinal = error instanceof Refusal && error.status < 500 && error.status !== 429;
-      if (isFinal || closing.aborted || socket.destroyed) throw error;
+      const isRefused = error instanceof Refusal && error.status < 500 && error.status !== 429;
+      if (isRefused || error instanceof DecoderFault) return storeReadable(body, error, socket, listening);
+      if (closing.aborted || socket.destroyed) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      if (error instanceof DecoderFault) {
-        dropped.add(1);
-        options.log(`messages of Fluent's are dropped: ${reason}`);
-        return;
-      }
       options.log(`messages of Fluent's wait: ${reason}`);
       await sleep(fluentRetryMs, undefined, { signal: closing });
     }
   }
+}
+
+/**
+ * Stores what can be read of messages that were refused with `error`. Of several the halves are tried, so that only those
+ * at fault are dropped. Nobody waits for the acknowledgement of one without options: it is dropped, and its connection
+ * goes on. Throws the Refusal of any other: it is not acknowledged.
+ */
+async function storeReadable(
+  body: Uint8Array,
+  error: Refusal | DecoderFault,
+  socket: Socket,
+  listening: Listening,
+): Promise<void> {
+  const halves = halveMessages(body);
+  if (halves !== undefined) {
+    for (const half of halves) await storeMessages(half, socket, listening);
+    return;
+  }
+  const tag = bareTagOf(body);
+  if (tag === undefined && error instanceof Refusal) throw error;
+  listening.dropped.add(1);
+  const ofTag = tag === undefined ? "" : ` with the tag ${JSON.stringify(tag)}`;
+  listening.options.log(`a message of Fluent's${ofTag} is dropped: ${error.message}`);
 }
 
 /** Whether the client closed or lost the connection. */

@@ -10,7 +10,7 @@ import { DecoderFault } from "../../../../server/ingest/decode-pool.ts";
 import { listenFluent } from "../../../../server/ingest/fluent/listener.ts";
 import type { Intake } from "../../../../server/ingest/intake.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
-import { tryLater } from "../../../../server/throttle/refusal.ts";
+import { Refusal, tryLater } from "../../../../server/throttle/refusal.ts";
 import { call, type Running, startServer } from "../../running.ts";
 import { findRows } from "./rows.ts";
 
@@ -242,9 +242,60 @@ test("a message on which the decoder fails is dropped and counted, and the next 
   socket.write(encode(["t", seconds, { message: "next" }, { chunk: "next" }]));
   await expect.poll(() => received, { timeout: 5_000 }).toEqual([{ ack: "next" }]);
   expect(tries).toBe(2);
-  expect(logged).toEqual(["messages of Fluent's are dropped: a body could not be decoded: a fault"]);
-  expect(metrics.text()).toMatch(/^svc_fluent_dropped_bodies_total 1$/m);
+  expect(logged).toEqual(["a message of Fluent's is dropped: a body could not be decoded: a fault"]);
+  expect(metrics.text()).toMatch(/^svc_fluent_dropped_messages_total 1$/m);
   await listener.close();
+});
+
+describe("of messages without options that come together", () => {
+  type Bare = [tag: string, time: number, record: { message: string }];
+  const bare = (message: string): Bare => [`tag of ${message}`, seconds, { message }];
+
+  /** A listener whose store refuses bodies that hold a message of this text; and what it took, body by body. */
+  async function listenRefusing(text: string, error: Error) {
+    const taken: string[][] = [];
+    const logged: string[] = [];
+    const metrics = new Metrics();
+    const take = async ({ body }: { body: Uint8Array }) => {
+      const texts = [...decodeMulti(body)].map((message) => (message as Bare)[2].message);
+      if (texts.some((each) => each.startsWith(text))) throw error;
+      taken.push(texts);
+      return { answer: "[]" };
+    };
+    const listener = await listenFluent({
+      ...{ address, key: undefined, bytesHeldMax: 2 ** 20, metrics },
+      ...{ intake: { take } as unknown as Intake, log: (message: string) => void logged.push(message) },
+    });
+    return { listener, taken, logged, metrics };
+  }
+
+  test.each([
+    ["refused", new Refusal(413, "it takes too long")],
+    ["that the decoder fails on", new DecoderFault("it takes too long")],
+  ])("those %s are dropped alone, counted and named; the connection goes on", async (_name, error) => {
+    const { listener, taken, logged, metrics } = await listenRefusing("bad", error);
+    const { socket } = await open(listener.port);
+    const texts = ["a", "b", "bad 1", "c", "d", "bad 2", "e"];
+    socket.write(Buffer.concat(texts.map((text) => encode(bare(text)))));
+    await expect.poll(() => taken.flat(), { timeout: 5_000 }).toEqual(["a", "b", "c", "d", "e"]);
+    socket.write(encode(bare("later")));
+    await expect.poll(() => taken.at(-1), { timeout: 5_000 }).toEqual(["later"]);
+    const dropped = (tag: string) =>
+      `a message of Fluent's with the tag "tag of ${tag}" is dropped: it takes too long`;
+    expect(logged).toEqual([dropped("bad 1"), dropped("bad 2")]);
+    expect(metrics.text()).toMatch(/^svc_fluent_dropped_messages_total 2$/m);
+    await listener.close();
+  });
+
+  test("a long one is read by itself, so that its keys do not count for the others", async () => {
+    const { listener, taken } = await listenRefusing("none", new Error("none"));
+    const { socket } = await open(listener.port);
+    const long = "long".repeat(40_000);
+    socket.write(Buffer.concat([bare("a"), bare(long), bare("b"), bare("c")].map((each) => encode(each))));
+    await expect.poll(() => taken.flat(), { timeout: 5_000 }).toEqual(["a", long, "b", "c"]);
+    expect(taken).toContainEqual([long]);
+    await listener.close();
+  });
 });
 
 test("a message that the store does not take now is stored later, and acknowledged only then", async () => {
