@@ -157,6 +157,11 @@ export const bodyFamiliesMax = 10_000;
 export const metricFamiliesBytesMax = 16 * MiB;
 /** Memory that a family takes besides its texts. */
 export const metricFamilyOverhead = 80;
+/**
+ * How long a family is remembered that its sender does not describe again. Prometheus does so each minute; samples that
+ * waited for the end of an outage of a night may come before their description.
+ */
+export const metricFamilyAgeMs = 24 * 60 * 60 * 1000;
 /** Bytes of families that may be shared in a second: to write them takes some 5% of the time of the main thread. */
 export const sharedFamilyBytesPerSecond = 8 * MiB;
 /**

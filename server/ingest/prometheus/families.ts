@@ -1,11 +1,16 @@
 /**
  * Types and units of metric families for remote write 1.0. Senders describe them in requests of their own, once a
- * minute, so they are remembered for the samples that follow. They are in memory only: after a restart senders describe
- * them again.
+ * minute, so they are remembered for the samples that follow, and forgotten once nobody describes them any more. They are
+ * in memory only: after a restart senders describe them again.
  */
 
 import { SharedBudget } from "../../throttle/shared-budget.ts";
-import { metricFamiliesBytesMax, metricFamilyOverhead, sharedFamilyBytesPerSecond } from "../limits.ts";
+import {
+  metricFamiliesBytesMax,
+  metricFamilyAgeMs,
+  metricFamilyOverhead,
+  sharedFamilyBytesPerSecond,
+} from "../limits.ts";
 import { makeSharedReader, type SharedJson, shareJson } from "../shared-memory-json.ts";
 
 export interface FamilyType {
@@ -19,13 +24,19 @@ export interface Family extends FamilyType {
 }
 
 interface KnownFamily extends FamilyType {
-  /** What it takes of the budget. */
+  sender: string;
+  /** What it takes of the sender's budget. */
   bytes: number;
+  /** When the sender described it last. */
+  describedMs: number;
 }
 
 export class Families {
   readonly #elapsed: () => number;
-  /** By sender and name: a sender's descriptions apply to its own samples only. */
+  /**
+   * By sender and name: a sender's descriptions apply to its own samples only. The first was not described for the
+   * longest time.
+   */
   readonly #known = new Map<string, KnownFamily>();
   readonly #bytes = new SharedBudget(metricFamiliesBytesMax);
   #shared: SharedJson = shareJson([]);
@@ -41,6 +52,7 @@ export class Families {
   /** The known families. Few are shared at once when they change; many up to two seconds later. */
   get shared(): SharedJson {
     const nowMs = this.#elapsed();
+    this.#forgetOld(nowMs);
     if (this.#isChanged && nowMs >= this.#nextShareMs) {
       this.#shared = shareJson([...this.#known].map(([key, { type, unit }]) => [key, type, unit]));
       this.#isChanged = false;
@@ -51,15 +63,31 @@ export class Families {
 
   /** Remembers families as far as there is room. Their names and units have the lengths that the store takes. */
   add(sender: string, families: readonly Family[]): void {
+    const describedMs = this.#elapsed();
+    this.#forgetOld(describedMs);
     for (const { name, type, unit } of families) {
       const key = familyKey(sender, name);
       const earlier = this.#known.get(key);
-      if (earlier?.type === type && earlier.unit === unit) continue;
+      this.#known.delete(key);
+      if (earlier?.type === type && earlier.unit === unit) {
+        this.#known.set(key, { ...earlier, describedMs });
+        continue;
+      }
       const bytes = metricFamilyOverhead + Buffer.byteLength(JSON.stringify([key, type, unit]));
       this.#bytes.give(sender, earlier?.bytes ?? 0);
-      if (this.#bytes.take(sender, bytes)) this.#known.set(key, { type, unit, bytes });
-      // There is no room for the new description, and the old one is wrong now.
-      else if (!this.#known.delete(key)) continue;
+      const hasRoom = this.#bytes.take(sender, bytes);
+      if (hasRoom) this.#known.set(key, { type, unit, sender, bytes, describedMs });
+      // Where there is no room for the new description, the old one is gone: it is wrong now.
+      this.#isChanged ||= hasRoom || earlier !== undefined;
+    }
+  }
+
+  /** Forgets families that their senders have not described for long: senders that are gone among them. */
+  #forgetOld(nowMs: number): void {
+    for (const [key, { sender, bytes, describedMs }] of this.#known) {
+      if (nowMs - describedMs < metricFamilyAgeMs) return;
+      this.#known.delete(key);
+      this.#bytes.give(sender, bytes);
       this.#isChanged = true;
     }
   }

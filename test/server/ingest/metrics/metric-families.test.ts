@@ -99,3 +99,34 @@ test("50,000 ordinary families of one sender fit, and are shared once a second w
   nowMs += 2_000;
   expect(readFamilies(families.shared).get(familyKey("sender", all[0]!.name))?.type).toBe(counter);
 });
+
+test("what a sender has not described for a day is forgotten, and its memory is free for others", () => {
+  const hour = 3_600_000;
+  let nowMs = 0;
+  const families = new Families(() => nowMs);
+  const known = () => {
+    nowMs += 10_000;
+    return readFamilies(families.shared);
+  };
+  const long = "n".repeat(1_000);
+  const many = Array.from({ length: 8 }, (_, i) => makeFamilies(`${long}_${i}`, 900)).flat();
+  families.add("gone", many);
+  const kept = makeFamilies("kept", 2);
+  families.add("here", kept);
+  expect(known().has(familyKey("gone", many.at(-1)!.name))).toBe(true);
+  // Of the sender that is here, one family is described again, as each minute, and one is not.
+  for (let i = 1; i < 24; i++) {
+    nowMs += hour;
+    families.add("here", [kept[0]!]);
+  }
+  expect(known().size).toBe(many.length + 2);
+  families.add("here", many);
+  expect(known().has(familyKey("here", many.at(-1)!.name))).toBe(false);
+  nowMs += hour;
+  // Bodies of any kind are read with what is known.
+  expect([...known().keys()].filter((key) => key.startsWith("gone"))).toEqual([]);
+  expect(known().has(familyKey("here", "kept_0"))).toBe(true);
+  expect(known().has(familyKey("here", "kept_1"))).toBe(false);
+  families.add("here", many);
+  expect(known().has(familyKey("here", many.at(-1)!.name))).toBe(true);
+});
