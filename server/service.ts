@@ -14,7 +14,7 @@ import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
 import { type InvestigateSettings, investigatePart } from "./investigate/part.ts";
 import { type KubernetesSettings, kubernetesHubPart } from "./kubernetes/hub/part.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
+import { type NotifyKnowledge, type NotifyPartSettings, notifyPart } from "./notify/part.ts";
 import { type OperationsSettings, operationsPart } from "./operations/part.ts";
 import { serverAddressPart } from "./operations/server-address-part.ts";
 import { type PageSettings, pagePart } from "./page/part.ts";
@@ -80,19 +80,19 @@ export async function startService(given: ServiceSettings): Promise<Service> {
     // A search cannot hold more than there is for all of them.
     const { columns, queries } = storage.memory.parts;
     const settings = { ...given, queryMemoryBytes: Math.min(given.queryMemoryBytes, columns + queries) };
-    // What notifications can be delivered is known by a part that stands on this one. It is asked by requests only.
+    // These are known by parts that stand on those who ask. They are asked only once all parts are there.
     const delivery: DeliveryKnowledge = {
       undeliverable: (alert, path) => notify.notifier.undeliverable(alert, path),
       isWebhookOff: (uuid) => notify.notifier.isWebhookOff(uuid),
     };
+    const known: NotifyKnowledge = {
+      secret: ({ cluster, namespace }, reference) => kubernetes.channel.secret(cluster, namespace, reference),
+      openFires: () => alerts.evaluator.records.openFires(),
+    };
     const control = parts.add(controlPart(settings, storage, delivery));
     const kubernetes = parts.add(kubernetesHubPart(settings, control));
     const ingest = parts.add(ingestPart(settings, storage, control, metrics));
-    const notify = parts.add(
-      notifyPart(settings, formatUrl(host, port), storage, control, metrics, (place, reference) =>
-        kubernetes.channel.secret(place.cluster, place.namespace, reference),
-      ),
-    );
+    const notify = parts.add(notifyPart(settings, formatUrl(host, port), storage, control, metrics, known));
     const alerts = parts.add(alertsPart(settings, storage, control, notify, metrics));
     parts.add(operationsPart(settings, storage, control, metrics));
     parts.add(pagePart(settings));

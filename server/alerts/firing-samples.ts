@@ -75,11 +75,11 @@ export class FiringSamples {
 
   /** Labels of the open fires, by id: those that began first where there are too many. */
   #takeOpen(): Map<string, Sample["labels"]> {
-    const open = [...this.#options.records.openFires()];
+    const open = this.#options.records.openFires();
     const taken =
       open.length <= firingSamplesMax
         ? open
-        : open.sort((a, b) => a.firedAtMs - b.firedAtMs).slice(0, firingSamplesMax);
+        : open.toSorted((a, b) => a.firedAtMs - b.firedAtMs).slice(0, firingSamplesMax);
     const leftOut = open.length - taken.length;
     if (leftOut > 0 && this.#leftOut === 0)
       this.#options.log(

@@ -47,8 +47,7 @@ export function alertsPart(
     subscribers: [notifier.outbox],
     repeats: { outbox: notifier.outbox, routeOf: (id) => routes.get(id)?.value },
     holds: {
-      silencedBy: (fire, openFires) =>
-        notifier.silencedBy(fire) ?? prefix("inhibition", notifier.inhibitedBy(fire, openFires)),
+      silencedBy: (fire, openFires) => notifier.heldBy(fire, openFires),
       actionsFor: (fire, own) => notifier.actionsFor(fire, own),
       actionsForEvent: (event, own) => notifier.actionsFor(event, own),
     },
@@ -65,9 +64,4 @@ export function alertsPart(
       aliveMark.close();
     },
   };
-}
-
-/** Tells inhibitions from silences where both are named. */
-function prefix(kind: string, id: string | undefined): string | undefined {
-  return id === undefined ? undefined : `${kind}/${id}`;
 }

@@ -22,6 +22,8 @@ export class AlertRecords {
   readonly #resolved = new Map<string, string[]>();
   /** By their ids. */
   readonly #open = new Map<string, Fire>();
+  /** What `openFires` returns, until the fires change. */
+  #openList: readonly Fire[] | undefined;
   /** Ids of resolved fires of alerts that were deleted, the oldest first. */
   readonly #resolvedOfDeleted: string[] = [];
   readonly history: TransitionHistory;
@@ -37,13 +39,15 @@ export class AlertRecords {
     }
   }
 
-  /** The fires that are open, of all alerts. */
-  openFires(): Iterable<Fire> {
-    return this.#open.values();
+  /** The fires that are open, of all alerts: the same list until one of them changes. */
+  openFires(): readonly Fire[] {
+    this.#openList ??= [...this.#open.values()];
+    return this.#openList;
   }
 
   /** To be called after the commit of fires. */
   noteFires(fires: readonly Fire[]): void {
+    if (fires.length > 0) this.#openList = undefined;
     for (const fire of fires) {
       if (fire.resolvedAtMs === null) this.#open.set(fire.id, fire);
       else this.#open.delete(fire.id);

@@ -62,7 +62,7 @@ export class Repeats {
 
   #noteHeld(): void {
     const { records, silencedBy, now } = this.#options;
-    const open = [...records.openFires()];
+    const open = records.openFires();
     const nowMs = now();
     const isHeld = (fire: Fire) =>
       fire.told !== "yes" ||
@@ -73,7 +73,7 @@ export class Repeats {
 
   #findDue(): Fire[] {
     const { records, silencedBy } = this.#options;
-    const open = [...records.openFires()];
+    const open = records.openFires();
     return open.filter((fire) => {
       const isDue = fire.told === "yes" && this.#dueOf(fire).length > 0;
       return isDue && silencedBy(fire, () => open) === undefined;

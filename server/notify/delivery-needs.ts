@@ -1,19 +1,20 @@
-/** What becomes of a notification that is due: it is sent, left out, or waits for the end of a silence. */
+/** What becomes of a notification that is due: it is sent, left out, or waits until nothing holds it back any more. */
 import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
-import { untoldMsMax } from "./limits.ts";
+import { inhibitedTryMs, untoldMsMax } from "./limits.ts";
 import { rulesOf } from "./message/event-types.ts";
 import { endId, firedId, hasReachedNobody, isBegin, type Notification } from "./notification.ts";
 import type { StoredNotifications } from "./stored-notifications.ts";
 
-/** A silence that covers an event, and its end in Unix milliseconds. */
-export interface CoveringSilence {
+/** A silence that covers an event, or an inhibition that holds it back. */
+export interface Hold {
   id: string;
-  endsAtMs: number;
+  /** Unix milliseconds; null where nobody knows when it ends: an inhibition ends with the fires of its source. */
+  endsAtMs: number | null;
 }
 
-/** Returns a silence that covers an event now. */
-export type SilencedBy = (event: NotificationEvent, nowMs: number) => CoveringSilence | undefined;
+/** Returns what holds an event back now. */
+export type SilencedBy = (event: NotificationEvent, nowMs: number) => Hold | undefined;
 
 export class DeliveryNeeds {
   readonly #stored: StoredNotifications;
@@ -35,33 +36,34 @@ export class DeliveryNeeds {
   }
 
   /**
-   * Returns the notification as it is from now on: with another status where it need not be sent, and with a silence
-   * where it waits for the end of that; the same where it is sent as it is. `waitedMs`: how long it has waited.
+   * Returns the notification as it is from now on: with another status where it need not be sent, and with a silence or
+   * inhibition where it waits for the end of that; the same where it is sent as it is. `waitedMs`: how long it has
+   * waited.
    */
   decide(notification: Notification, waitedMs: number, nowMs: number): Notification {
-    const silence = this.findSilence(notification, nowMs);
-    if (silence !== undefined && this.#maySilenceEndFirst(notification)) {
-      const { id, endsAtMs } = silence;
+    const hold = this.findHold(notification, nowMs);
+    if (hold !== undefined && this.#mayHoldEndFirst(notification)) {
+      const endsAtMs = hold.endsAtMs ?? nowMs + inhibitedTryMs;
       const times = { nextAtMs: endsAtMs, mutedUntilMs: endsAtMs };
-      return { ...notification, ...times, silencedBy: id, problem: `silenced by ${id}` };
+      return { ...notification, ...times, silencedBy: hold.id, problem: `silenced by ${hold.id}` };
     }
     const problem =
-      silence === undefined ? this.#findSkipReason(notification, waitedMs) : `silenced by ${silence.id}`;
+      hold === undefined ? this.#findSkipReason(notification, waitedMs) : `silenced by ${hold.id}`;
     if (problem !== undefined)
       return { ...notification, status: "skipped", problem, endedAtMs: nowMs, silencedBy: null };
     if (notification.silencedBy === null) return notification;
     return { ...notification, silencedBy: null, problem: null, nextAtMs: nowMs, mutedUntilMs: nowMs };
   }
 
-  /** Returns the silence that keeps a notification back, which nobody tried to send yet. */
-  findSilence(notification: Notification, nowMs: number): CoveringSilence | undefined {
+  /** Returns what keeps a notification back, which nobody tried to send yet. */
+  findHold(notification: Notification, nowMs: number): Hold | undefined {
     const { event, tries, messageId } = notification;
     const isFresh = tries === 0 && messageId === null;
     return isFresh && isBegin(event) ? this.#silencedBy(event, nowMs) : undefined;
   }
 
-  /** Whether it waits for the silence's end: a repeat does not, nor a begin whose fire has ended. */
-  #maySilenceEndFirst(notification: Notification): boolean {
+  /** Whether it waits for the end of what holds it back: a repeat does not, nor a begin whose fire has ended. */
+  #mayHoldEndFirst(notification: Notification): boolean {
     return notification.event.repeat === undefined && this.#stored.get(endId(notification)) === undefined;
   }
 

@@ -42,8 +42,27 @@ export class DeliveryPlan {
     return makeNotification({ id, event, action, sequence, groupKey }, nowMs, nextAtMs);
   }
 
+  /**
+   * Returns the notifications of one message as they are from now on: where a route mutes one, its next try is at the end
+   * of the mute time. The others are the same objects. What was tried before is not muted.
+   */
+  mute(message: readonly Notification[], nowMs: number): Notification[] {
+    const endsMs = new Map<string | undefined, number | undefined>();
+    const endMsOf = (action: RoutedAction) => {
+      const { routeId } = action;
+      if (!endsMs.has(routeId)) endsMs.set(routeId, this.#mutedUntilMs(action, nowMs));
+      return endsMs.get(routeId);
+    };
+    return message.map((each) => {
+      // The id of a message always stands for the same notifications: they stay together.
+      const { action } = each.messageId === null ? each : message[0]!;
+      const mutedUntilMs = each.tries === 0 ? endMsOf(action) : undefined;
+      return mutedUntilMs === undefined ? each : { ...each, nextAtMs: mutedUntilMs, mutedUntilMs };
+    });
+  }
+
   /** When the mute time is over that holds for an action; undefined where none holds. Unix milliseconds. */
-  mutedUntilMs(action: RoutedAction, nowMs: number): number | undefined {
+  #mutedUntilMs(action: RoutedAction, nowMs: number): number | undefined {
     return findMuteEnd(this.#routeOf(action)?.muteTimes ?? [], nowMs);
   }
 

@@ -140,7 +140,7 @@ export class DeliveryQueue {
 
   /**
    * Notifications that came while the first one waited share its message, as far as none with the same order key comes
-   * before them; not those that a mute time or a silence keeps back. A message that was tried before keeps its
+   * before them; not those that a mute time, silence or inhibition keeps back. A message that was tried before keeps its
    * notifications, so that its id always stands for the same ones.
    */
   #groupOf(first: Notification, nowMs: number): Notification[] {
@@ -203,17 +203,16 @@ export class DeliveryQueue {
   }
 
   /**
-   * What waits for a notification: all with its order key. While a silence keeps it back, only what is about the same
-   * fire: other fires of the incident go on.
+   * What waits for a notification: all with its order key. While a mute time, silence or inhibition keeps it back, only
+   * what is about the same fire: other fires of the incident go on.
    */
   #blockedBy(entry: Entry, nowMs: number): string {
     const { notification } = entry;
-    const isSilenced = notification.silencedBy !== null && isKeptBack(entry, nowMs);
-    return isSilenced ? notification.event.fireId : this.#rules.orderKeyOf(notification);
+    return isKeptBack(entry, nowMs) ? notification.event.fireId : this.#rules.orderKeyOf(notification);
   }
 }
 
-/** Whether a notification that was not tried yet waits for the end of a mute time or of a silence. */
+/** Whether a notification that was not tried yet waits for the end of a mute time, silence or inhibition. */
 function isKeptBack({ notification: { mutedUntilMs, messageId }, dueMs }: Entry, nowMs: number): boolean {
   return mutedUntilMs !== null && messageId === null && dueMs > nowMs;
 }

@@ -34,8 +34,10 @@ export const allWaitingMax = 20_000;
 export const allWaitingBytesMax = 64 * MiB;
 /** If nobody could be notified of a fire for this long and it has ended, neither its begin nor its end is sent. */
 export const untoldMsMax = 5 * minute;
-/** How often the silences that keep notifications back are checked for edits and deletions. */
-export const silencesLookEveryMs = 30 * second;
+/** How often it is checked whether silences and inhibitions still keep notifications back. */
+export const holdsLookEveryMs = 30 * second;
+/** How long an inhibition keeps a notification back before that is stored anew: nobody knows when it ends. */
+export const inhibitedTryMs = 1 * hour;
 /** Time limit of one try, from the look-up of the host name to the end of the answer. */
 export const tryMsMax = 15 * second;
 /** A try counts as failed where its sender has not returned by then. */

@@ -25,14 +25,20 @@ export interface Notification {
   problem: string | null;
   /** Id of the message in which it is sent, alone or with others; null until the first try. */
   messageId: string | null;
-  /** End of the mute time or silence for which it waits, or has waited; null where nothing kept it back. */
+  /**
+   * End of the mute time or silence for which it waits, or has waited; for an inhibition, when to look again at the
+   * latest. Null where nothing kept it back.
+   */
   mutedUntilMs: number | null;
-  /** Id of the silence whose end it waits for; null where it waits for none. */
+  /** Id of the silence whose end it waits for, or `inhibition/` and an id; null where it waits for none. */
   silencedBy: string | null;
   /** Notifications of one alert and type with the same key share a message, where messages are grouped. */
   groupKey: string | null;
   receipt: Json;
-  /** A try ended without a refusal: the receiver may have taken the message although no answer says so. */
+  /**
+   * A try ended without a refusal: the receiver may have taken the message although no answer says so. Or it was
+   * delivered, and is sent again.
+   */
   mayHaveArrived: boolean;
 }
 
@@ -63,8 +69,8 @@ export function readNotification(value: Json, nowMs: number): Notification {
   const stored = value as unknown as Omit<Notification, keyof StoredLater> & StoredLater;
   const { status, tries, nextAtMs } = stored;
   const { groupKey = null, mutedUntilMs = null, silencedBy = null, sequence = 0 } = stored;
-  // The process may have ended during a try, before its outcome was stored. A notification that waits for the end of a silence was
-  // never tried: before its first try it is stored without `silencedBy`.
+  // The process may have ended during a try, before its outcome was stored. A notification that a silence or an
+  // inhibition keeps back was never tried: before its first try it is stored without `silencedBy`.
   const isTried =
     status === "waiting" && silencedBy === null && (nextAtMs <= nowMs || stored.messageId !== null);
   const mayHaveArrived = stored.mayHaveArrived ?? tries > (status === "givenUp" ? 1 : 0);
@@ -117,6 +123,24 @@ export function afterTry(
   const tried = { ...after, problem, mayHaveArrived: before.mayHaveArrived || !isRefused };
   if (delayMs === undefined) return { ...tried, status: "givenUp", endedAtMs: nowMs };
   return { ...tried, nextAtMs: nowMs + delayMs };
+}
+
+/**
+ * Returns a notification that has ended as it is to be sent again. That it was delivered is not forgotten: whatever
+ * becomes of the further tries, people were told.
+ */
+export function toSendAgain(ended: Notification, nextAtMs: number): Notification {
+  const mayHaveArrived = ended.mayHaveArrived || ended.status === "delivered";
+  return {
+    ...ended,
+    status: "waiting",
+    tries: 0,
+    nextAtMs,
+    endedAtMs: null,
+    problem: null,
+    silencedBy: null,
+    mayHaveArrived,
+  };
 }
 
 /** The same for the same event and destination. */

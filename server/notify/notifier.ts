@@ -11,6 +11,7 @@ import type { SilenceExpression } from "../model/silence.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { warnUndeliverable } from "./deliverability.ts";
+import type { Hold } from "./delivery-needs.ts";
 import { closeMsMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 import { Outbox } from "./outbox.ts";
@@ -38,7 +39,7 @@ export interface NotifySettings {
   pagerDutyUrl?: string;
 }
 
-/** Access to the webhooks and silences that are configured now. */
+/** Access to what is configured now, and to the fires that are open. */
 interface NotifierSources {
   webhook: (id: string) => { value: Webhook; revision: string; managed?: ManagedPlace } | undefined;
   /** Whether a webhook may be sent an event: see `mayReceive` of the control plane. */
@@ -50,6 +51,8 @@ interface NotifierSources {
   routes: () => readonly { id: string; value: { value: NotificationRoute } }[];
   route: (id: string) => NotificationRoute | undefined;
   inhibitions: () => readonly { id: string; value: { value: Inhibition } }[];
+  /** The open fires of all alerts: the same list until one of them changes. */
+  openFires: () => readonly RoutedFire[];
 }
 
 export interface NotifierOptions {
@@ -111,10 +114,7 @@ export class Notifier {
       senders: makeSenders(options, (uuid) => this.isWebhookOff(uuid)),
       isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
       routeOf: options.sources.route,
-      silencedBy: (event) => {
-        const silence = this.#silenceOf(event);
-        return silence && { id: silence.id, endsAtMs: silence.value.value.endsAt };
-      },
+      silencedBy: (event) => this.#findHold(event),
       onGivenUp: (message, notifications) => {
         log("error", message);
         store.append("logs", [makeGivenUpRow(message, notifications, now())]).catch((error: unknown) => {
@@ -165,9 +165,26 @@ export class Notifier {
     return findActions(fire, own, unwrap(this.#options.sources.routes()));
   }
 
-  /** The id of the inhibition by which one of the open fires holds a fire back now. */
-  inhibitedBy(fire: RoutedFire, openFires: () => readonly RoutedFire[]): string | undefined {
-    return findInhibition(fire, unwrap(this.#options.sources.inhibitions()), openFires);
+  /**
+   * What holds a fire back now: the id of a silence, or `inhibition/` and the id of the inhibition by which one of the
+   * open fires does.
+   */
+  heldBy(fire: RoutedFire, openFires: () => readonly RoutedFire[]): string | undefined {
+    return this.silencedBy(fire) ?? this.#inhibitedBy(fire, openFires);
+  }
+
+  #inhibitedBy(fire: RoutedFire, openFires: () => readonly RoutedFire[]): string | undefined {
+    const id = findInhibition(fire, unwrap(this.#options.sources.inhibitions()), openFires);
+    return id === undefined ? undefined : `inhibition/${id}`;
+  }
+
+  /** What holds a message back as it is to be sent. Inhibitions hold fires alone, not that an alert is not judged. */
+  #findHold(event: NotificationEvent): Hold | undefined {
+    const silence = this.#silenceOf(event);
+    if (silence !== undefined) return { id: silence.id, endsAtMs: silence.value.value.endsAt };
+    if (event.type !== "alertFired") return undefined;
+    const id = this.#inhibitedBy(event, this.#options.sources.openFires);
+    return id === undefined ? undefined : { id, endsAtMs: null };
   }
 
   /** The silences that are in force now and may cover some or all instances of an alert. */

@@ -9,14 +9,14 @@ import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts"
 import { DeliveryQueues } from "./delivery-queues.ts";
 import { destinationName } from "./destination.ts";
 import {
+  holdsLookEveryMs,
   pauseMsMax,
   sendingMax,
-  silencesLookEveryMs,
   storeWaitMs,
   waitingAgeMsMax,
   waitingMsMin,
 } from "./limits.ts";
-import { afterTry, type Notification, notificationId } from "./notification.ts";
+import { afterTry, type Notification, notificationId, toSendAgain } from "./notification.ts";
 import { type Outcome, type Senders, tryToSend } from "./senders/sender.ts";
 import { StoredNotifications } from "./stored-notifications.ts";
 import { type Excess, findExcess } from "./waiting-bounds.ts";
@@ -48,8 +48,8 @@ export class Outbox {
   readonly #sending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
-  /** When to look next whether silences still keep back what waits for their end, on the monotonic clock. */
-  #silencesLookMs = Number.POSITIVE_INFINITY;
+  /** When to look next whether silences and inhibitions still keep notifications back, on the monotonic clock. */
+  #holdsLookMs = Number.POSITIVE_INFINITY;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -129,7 +129,7 @@ export class Outbox {
   /** Starts to send what is due. Resolves when all messages that are being sent have been answered or have failed. */
   async sendDue(): Promise<void> {
     this.#giveUpExcess();
-    this.#lookAtSilences();
+    this.#lookAtHolds();
     const nowMs = this.#options.elapsed();
     this.#queues.forgetEmpty(nowMs);
     for (const queue of this.#queues.all()) {
@@ -141,7 +141,7 @@ export class Outbox {
 
   /** The time of the next try on the monotonic clock, infinite without one. Queues that send all they may do not count. */
   nextDueMs(): number {
-    return Math.min(this.#queues.nextDueMs(this.#options.elapsed()), this.#silencesLookMs);
+    return Math.min(this.#queues.nextDueMs(this.#options.elapsed()), this.#holdsLookMs);
   }
 
   /** All notifications that are kept, the newest first. */
@@ -165,15 +165,7 @@ export class Outbox {
       await this.#setNextTry(known, nextAtMs);
       return true;
     }
-    const fresh = {
-      status: "waiting",
-      tries: 0,
-      nextAtMs,
-      endedAtMs: null,
-      problem: null,
-      silencedBy: null,
-    } as const;
-    const again: Notification = { ...known, ...fresh };
+    const again = toSendAgain(known, nextAtMs);
     await this.#stored.write([again]);
     this.#queue(again, this.#moment());
     this.#schedule();
@@ -205,10 +197,10 @@ export class Outbox {
     if (notification.status !== "waiting") return;
     const queue = this.#queues.of(notification.action);
     queue.put(notification, moment, ageMs);
-    // If the fire has ended, its begin waits no longer for the end of a silence.
+    // If the fire has ended, its begin waits no longer for the end of a silence or inhibition.
     const begin = this.#stored.begunBefore(notification);
     if (begin !== undefined && begin.silencedBy !== null) queue.makeDue(begin, moment.elapsedMs);
-    if (notification.silencedBy !== null) this.#silencesLookMs = moment.elapsedMs;
+    if (notification.silencedBy !== null) this.#holdsLookMs = moment.elapsedMs;
   }
 
   #moment(): Moment {
@@ -294,9 +286,10 @@ export class Outbox {
   /** Sends a message about claimed notifications, and stores its outcome. */
   async #send(queue: DeliveryQueue, message: readonly Notification[]): Promise<void> {
     const nowMs = this.#options.now();
-    const group = await this.#leaveOutNeedless(queue, message, nowMs);
+    const needed = await this.#leaveOutNeedless(queue, message, nowMs);
+    const group = await this.#leaveOutMuted(queue, needed, nowMs);
     const first = group[0];
-    if (first === undefined || (await this.#waitWhileMuted(queue, group, nowMs))) return;
+    if (first === undefined) return;
     const messageId = first.messageId ?? first.id;
     // The id is stored before the message is sent. If the process dies during this try, the next try sends the same
     // notifications under the same id; later ones get a message of their own.
@@ -323,21 +316,19 @@ export class Outbox {
     await this.#storeOutcome(queue, { messageId, notifications });
   }
 
-  /** Returns whether a route mutes a message that was not tried yet. Its next try is then at the end of the mute time. */
-  async #waitWhileMuted(
+  /** Returns the notifications that no route mutes now. The others wait for the end of the mute time. */
+  async #leaveOutMuted(
     queue: DeliveryQueue,
-    group: readonly Notification[],
+    message: readonly Notification[],
     nowMs: number,
-  ): Promise<boolean> {
-    const { action, tries } = group[0]!;
-    const mutedUntilMs = tries === 0 ? this.#plan.mutedUntilMs(action, nowMs) : undefined;
-    if (mutedUntilMs === undefined) return false;
-    const muted = group.map((each) => ({ ...each, nextAtMs: mutedUntilMs, mutedUntilMs }));
-    await this.#update(queue, muted);
-    return true;
+  ): Promise<Notification[]> {
+    const planned = this.#plan.mute(message, nowMs);
+    const muted = planned.filter((each, i) => each !== message[i]);
+    if (muted.length > 0) await this.#update(queue, muted);
+    return planned.filter((each, i) => each === message[i]);
   }
 
-  /** Returns the notifications that are still to be sent. The others end as skipped, or wait for the end of a silence. */
+  /** Returns the notifications that are still to be sent. The others end as skipped, or wait until nothing holds them. */
   async #leaveOutNeedless(
     queue: DeliveryQueue,
     due: readonly Notification[],
@@ -350,17 +341,17 @@ export class Outbox {
     return decided.filter(({ status, silencedBy }) => status === "waiting" && silencedBy === null);
   }
 
-  /** Makes due what no silence keeps back any more, since it was edited or deleted. */
-  #lookAtSilences(): void {
+  /** Makes due what is not kept back any more: a silence was edited or deleted, or the fires of an inhibition ended. */
+  #lookAtHolds(): void {
     const { wallMs, elapsedMs } = this.#moment();
-    if (elapsedMs < this.#silencesLookMs) return;
-    this.#silencesLookMs = Number.POSITIVE_INFINITY;
+    if (elapsedMs < this.#holdsLookMs) return;
+    this.#holdsLookMs = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.all()) {
       for (const { notification } of queue.oldest()) {
         if (notification.silencedBy === null) continue;
-        this.#silencesLookMs = elapsedMs + silencesLookEveryMs;
-        const isSilenced = this.#needs.findSilence(notification, wallMs) !== undefined;
-        if (!isSilenced) queue.makeDue(notification, elapsedMs);
+        this.#holdsLookMs = elapsedMs + holdsLookEveryMs;
+        const isHeld = this.#needs.findHold(notification, wallMs) !== undefined;
+        if (!isHeld) queue.makeDue(notification, elapsedMs);
       }
     }
   }
@@ -390,7 +381,7 @@ export class Outbox {
       if (notification.status === "waiting") queue.put(notification, moment);
       else queue.remove(notification.id);
       if (notification.silencedBy !== null)
-        this.#silencesLookMs = Math.min(this.#silencesLookMs, moment.elapsedMs + silencesLookEveryMs);
+        this.#holdsLookMs = Math.min(this.#holdsLookMs, moment.elapsedMs + holdsLookEveryMs);
     }
   }
 }

@@ -7,6 +7,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { Notifier, type NotifySettings } from "./notifier.ts";
 import { notificationRoutes } from "./routes.ts";
+import type { RoutedFire } from "./routing.ts";
 import type { ReadSecret } from "./senders/webhook.ts";
 
 export interface NotifyPartSettings {
@@ -19,6 +20,13 @@ export interface NotifyPart extends Part {
   notifier: Notifier;
 }
 
+/** What other parts know. They are asked once this part runs. */
+export interface NotifyKnowledge {
+  secret: ReadSecret;
+  /** The open fires of all alerts: the same list until one of them changes. */
+  openFires: () => readonly RoutedFire[];
+}
+
 /** `ownUrl`: the URL that the server listens at, for links where no public URL is configured. */
 export function notifyPart(
   { notify, log }: NotifyPartSettings,
@@ -26,7 +34,7 @@ export function notifyPart(
   { store, state, holdsNotifications }: StoragePart,
   { collections: { webhooks, silences, routes, inhibitions }, scope, visibility, mayReceive }: ControlPart,
   metrics: Metrics,
-  readSecret: ReadSecret,
+  { secret, openFires }: NotifyKnowledge,
 ): NotifyPart {
   const notifier = new Notifier({
     store,
@@ -42,10 +50,11 @@ export function notifyPart(
       webhook: (id) => webhooks.get(id),
       mayReceive,
       silences: () => silences.list(),
-      secret: readSecret,
+      secret,
       routes: () => routes.list(),
       route: (id) => routes.get(id)?.value,
       inhibitions: () => inhibitions.list(),
+      openFires,
     },
   });
   return {

@@ -41,8 +41,8 @@ export function groupKeyOf({ groupBy }: Pick<NotificationRoute, "groupBy">, fire
   return JSON.stringify(groupBy.map((name) => labelValue(labels, name)));
 }
 
-/** Combinations of values that open sources have in the labels of an inhibition, by its id. */
-type SourceValues = Map<string, ReadonlySet<string>>;
+/** Combinations of values that open sources have in the labels of an inhibition. */
+type SourceValues = Map<Inhibition, ReadonlySet<string>>;
 
 /** What was found of each list of open fires: many fires are looked up in one. */
 const knownSources = new WeakMap<readonly RoutedFire[], SourceValues>();
@@ -58,23 +58,23 @@ export function findInhibition(
 ): string | undefined {
   if (inhibitions.length === 0) return undefined;
   const labels: Readonly<Record<string, string>> = routingLabels(fire);
-  return inhibitions.find(({ id, value }) => {
+  return inhibitions.find(({ value }) => {
     if (!isMatch(value.target, labels) || isMatch(value.source, labels)) return false;
-    return sourceValues(id, value, openFires()).has(valuesOf(value, labels));
+    return sourceValues(value, openFires()).has(valuesOf(value, labels));
   })?.id;
 }
 
-function sourceValues(id: string, inhibition: Inhibition, open: readonly RoutedFire[]): ReadonlySet<string> {
+function sourceValues(inhibition: Inhibition, open: readonly RoutedFire[]): ReadonlySet<string> {
   let known = knownSources.get(open);
   if (known === undefined) {
     known = new Map();
     knownSources.set(open, known);
   }
-  let values = known.get(id);
+  let values = known.get(inhibition);
   if (values === undefined) {
     const sources = open.map(routingLabels).filter((labels) => isMatch(inhibition.source, labels));
     values = new Set(sources.map((labels) => valuesOf(inhibition, labels)));
-    known.set(id, values);
+    known.set(inhibition, values);
   }
   return values;
 }

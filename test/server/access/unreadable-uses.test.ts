@@ -50,6 +50,7 @@ beforeAll(async () => {
       routes: () => collections.routes.list(),
       route: (id) => collections.routes.get(id)?.value,
       inhibitions: () => collections.inhibitions.list(),
+      openFires: () => [],
     },
     notify: { publicUrl: "http://x", allowedNetworks: [], pagerDutyKeys: {} },
     canSilence: (caller, id, labels = {}) => scope.canSilence(caller, id, labelValues(labels)),

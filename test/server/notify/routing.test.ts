@@ -92,6 +92,24 @@ describe("routes", () => {
     ]);
   });
 
+  test("of a message that several routes send, only what a mute time holds for waits", async () => {
+    const post = new Post();
+    const muteTimes: MuteTime[] = [{}];
+    post.routes.set("muting", { actions: [], muteTimes });
+    post.routes.set("other", { actions: [] });
+    const by = (routeId: string) => [{ ...mail("m"), routeId }];
+    const messages = ["a", "b", "c", "d"].map((name, i) => ({
+      event: fired(name),
+      actions: by(i % 2 === 0 ? "muting" : "other"),
+    }));
+    await post.put(...messages);
+    await post.pass(hour);
+    expect(post.said()).toEqual(["m fired b,d"]);
+    muteTimes.length = 0;
+    await post.pass(72 * hour);
+    expect(post.said().slice(1)).toEqual(["m fired a,c"]);
+  });
+
   test("a muted message survives a restart for longer than others may wait", async () => {
     const post = new Post();
     const muteTimes: MuteTime[] = [{}];

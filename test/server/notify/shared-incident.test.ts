@@ -1,7 +1,8 @@
 /** PagerDuty's incident that stands for all instances of a rule, of which people were told of some alone. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { InvestigationRequests } from "../../../server/alerts/investigation-requests.ts";
 import type { Action } from "../../../server/model/alert.ts";
+import type { MuteTime } from "../../../server/model/notification-route.ts";
 import { stableId } from "../../../server/model/stable-id.ts";
 import { AddressGuard } from "../../../server/notify/senders/address-guard.ts";
 import { pagerDutySender } from "../../../server/notify/senders/pager-duty.ts";
@@ -131,4 +132,75 @@ test("is one for each rule, also where instances of two rules begin and end toge
   await post.put({ event: higher[1]!, actions });
   await post.pass(minute);
   expect(told()).toEqual(["trigger", "trigger", "resolve", "resolve"]);
+});
+
+describe("an instance that a route mutes", () => {
+  const muted = [{ ...together, routeId: "muting" }];
+
+  /** Incidents with a route whose mute time goes on until the route is changed. */
+  async function openMuted() {
+    const incidents = await openIncidents(202);
+    const muteTimes: MuteTime[] = [{}];
+    incidents.post.routes.set("muting", { actions: [], muteTimes });
+    return { ...incidents, muteTimes };
+  }
+  const fires = (post: Post) =>
+    post.sent.map(({ type, names }) => `${type === "alertFired" ? "fired" : "resolved"} ${names.join(",")}`);
+
+  test.each([
+    ["before them", 0],
+    ["with them", 1],
+    ["after them", 2],
+  ])("and that begins %s holds up no others", async (_, place) => {
+    const { post, told, muteTimes } = await openMuted();
+    const messages = ["b", "c"].map((name) => ({ event: fired(name), actions }));
+    messages.splice(place, 0, { event: fired("a"), actions: muted });
+    await post.put(...messages);
+    await post.pass(minute);
+    expect(fires(post)).toEqual(["fired b,c"]);
+    await post.put({ event: fired("d"), actions });
+    await post.put(...["b", "c", "d"].map((name) => ({ event: resolved(name), actions })));
+    await post.pass(minute);
+    expect(fires(post).slice(1)).toEqual(["fired d", "resolved b,c,d"]);
+    expect(told()).toEqual(["trigger", "trigger", "resolve"]);
+    muteTimes.length = 0;
+    await post.pass(2 * 24 * 60 * minute);
+    await post.put({ event: resolved("a"), actions: muted });
+    await post.pass(minute);
+    expect(fires(post).slice(3)).toEqual(["fired a", "resolved a"]);
+    expect(told().slice(3)).toEqual(["trigger", "resolve"]);
+  });
+
+  test("keeps the incident open where its end is muted", async () => {
+    const { post, told, muteTimes } = await openMuted();
+    const all = muteTimes.splice(0);
+    await post.put({ event: fired("a"), actions: muted }, { event: fired("b"), actions });
+    await post.pass(minute);
+    muteTimes.push(...all);
+    await post.put({ event: resolved("a"), actions: muted });
+    await post.pass(minute);
+    await post.put({ event: resolved("b"), actions });
+    await post.pass(minute);
+    expect(told()).toEqual(["trigger"]);
+    muteTimes.length = 0;
+    await post.pass(2 * 24 * 60 * minute);
+    expect(told()).toEqual(["trigger", "resolve"]);
+  });
+});
+
+test("a begin that was told and is refused when it is sent again keeps the incident open", async () => {
+  const { post, told } = await openIncidents(202, 202, 400, 202);
+  for (const name of ["a", "b"]) {
+    await post.put({ event: fired(name), actions });
+    await post.pass(minute);
+  }
+  await post.outbox.resend(post.outbox.list().find(({ event }) => event.id === fired("a").id)!.id);
+  await post.pass(minute);
+  expect(told()).toEqual(["trigger", "trigger", "trigger"]);
+  await post.put({ event: resolved("b"), actions });
+  await post.pass(minute);
+  expect(told()).toHaveLength(3);
+  await post.put({ event: resolved("a"), actions });
+  await post.pass(minute);
+  expect(told().slice(3)).toEqual(["resolve"]);
 });

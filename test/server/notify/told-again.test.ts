@@ -84,3 +84,22 @@ describe("the end of a fire whose begin was refused", () => {
     expect(post.said()).toEqual(["h resolved b"]);
   });
 });
+
+test.each([false, true])(
+  "the end of a fire that was told is told, also where its begin is refused when it is sent again (restart: %s)",
+  async (restarts) => {
+    const post = new Post();
+    const actions = [hook("h")];
+    await post.put({ event: fired("a"), actions });
+    await post.pass(hour);
+    post.answer = () => refused;
+    await post.outbox.resend(post.outbox.list()[0]!.id);
+    await post.pass(hour);
+    expect(post.outbox.list()[0]!.status).toBe("givenUp");
+    post.answer = () => ({ kind: "delivered" });
+    if (restarts) restart(post);
+    await post.put({ event: resolved("a"), actions });
+    await post.pass(hour);
+    expect(post.said()).toEqual(["h fired a", "h fired a", "h resolved a"]);
+  },
+);
