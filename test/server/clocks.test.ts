@@ -37,9 +37,9 @@ const wallClocks: Record<string, string> = {
   "server/kubernetes/exporter/exporter.ts": "times of statuses and Events, which are shown",
   "server/kubernetes/exporter/node-exporter.ts": "times of samples that the kubelet gives none",
   "server/kubernetes/hub/part.ts": "times of statuses and Events, which are shown",
-  "server/notify/senders/http-request.ts": "a receiver's Retry-After may be a date; the wait is bounded",
   "server/notify/part.ts": "times that are stored and shown; silences",
   "server/sign-in/part.ts": "end of sessions, which is stored and shown; expiry of tokens",
+  "server/throttle/retry-after.ts": "a server's Retry-After may be a date; the wait is bounded",
   "server/operations/store-metrics.ts": "start of the process, which is shown",
 };
 

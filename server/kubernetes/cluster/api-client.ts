@@ -3,9 +3,10 @@
 import { type Agent, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { request as secureRequest, Agent as TlsAgent } from "node:https";
 import { withJoinedSignal } from "../../throttle/joined-signal.ts";
+import { readRetryAfter } from "../../throttle/retry-after.ts";
 import { ApiError } from "./api-error.ts";
 import type { ConnectionSettings } from "./connection-settings.ts";
-import { answerBytesMax, answerMsMax, keepAliveMs, tokenMsMax } from "./limits.ts";
+import { answerBytesMax, answerMsMax, keepAliveMs, retryAfterMsMax, tokenMsMax } from "./limits.ts";
 
 interface RequestOptions {
   method?: string;
@@ -77,8 +78,7 @@ export class ApiClient {
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;
     const message = await readProblem(response);
-    const seconds = Number(response.headers["retry-after"] ?? Number.NaN);
-    const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+    const retryAfterMs = readRetryAfter(response.headers["retry-after"], retryAfterMsMax);
     throw new ApiError(`the API server answered ${status}: ${message}`, status, retryAfterMs);
   }
 

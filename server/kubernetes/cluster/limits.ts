@@ -19,6 +19,8 @@ export const relistMs = 600_000;
 /** Pauses after a failure: the first and the longest. */
 export const retryMsMin = 200;
 export const retryMsMax = 30_000;
+/** The longest pause that an API server can ask for: a wrong Retry-After must not stop a cluster for a day. */
+export const retryAfterMsMax = 300_000;
 /** A watch that lived this long was healthy: the next failure is the first again. */
 export const healthyMsMin = 10_000;
 /** A watch that ends sooner without an event counts as failed. Milliseconds. */

@@ -3,6 +3,8 @@
 import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest, Agent as TlsAgent } from "node:https";
 import { withJoinedSignal } from "../../throttle/joined-signal.ts";
+import { readRetryAfter } from "../../throttle/retry-after.ts";
+import { retryAfterMsMax } from "../gateway/limits.ts";
 import { hubAnswerBytesMax, hubAnswerMsMax } from "./limits.ts";
 
 /** An object as the hub takes it. */
@@ -162,8 +164,7 @@ export class HubClient {
     const answer = parseJson(text);
     if (status === 200 && answer !== undefined) return answer as T;
     const problem = (answer as { error?: string } | undefined)?.error ?? "no reason was given";
-    const seconds = Number(headers["retry-after"] ?? Number.NaN);
-    const retryAfterMs = Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+    const retryAfterMs = readRetryAfter(headers["retry-after"], retryAfterMsMax);
     throw new HubError(`the hub answered ${status}: ${problem}`, status, retryAfterMs);
   }
 

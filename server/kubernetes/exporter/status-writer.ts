@@ -3,6 +3,7 @@
 import type { ApiClient } from "../cluster/api-client.ts";
 import { ApiError } from "../cluster/api-error.ts";
 import { pathOf } from "../cluster/kubernetes-object.ts";
+import { pause } from "../cluster/pause.ts";
 import { retryMsMax, retryMsMin, statusesAtOnce } from "./limits.ts";
 import { nextStatus, type ObjectStatus, type SyncOutcome } from "./object-status.ts";
 import type { ClusterObject } from "./object-sync.ts";
@@ -111,13 +112,7 @@ export class StatusWriter {
     if (!this.#waiting.has(uid) && this.#known.has(uid)) this.#waiting.set(uid, write);
     this.#retryMs = Math.min(retryMsMax, Math.max(retryMsMin, this.#retryMs * 2));
     const pauseMs = Math.max(error.retryAfterMs ?? 0, this.#retryMs * (0.5 + this.#options.random() / 2));
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs);
-      this.#ending.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    await pause(pauseMs, this.#ending.signal);
   }
 }
 

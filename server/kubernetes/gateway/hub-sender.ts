@@ -2,6 +2,7 @@
 
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { readRetryAfter } from "../../throttle/retry-after.ts";
 import type { OutgoingBody } from "./buffer-entry.ts";
 import { answerBytesMax, retryAfterMsMax } from "./limits.ts";
 
@@ -91,11 +92,9 @@ async function readOutcome(answer: IncomingMessage): Promise<HubOutcome> {
   if (status >= 200 && status < 300) return { kind: "taken", contentType, body };
   if (refusedStatuses.has(status)) return { kind: "refused", status, contentType, body };
   const problem = `the hub answered ${status}${status === 401 || status === 403 ? ": its token is not valid there" : ""}`;
-  return { kind: "retry", problem, afterMs: readRetryAfter(answer.headers["retry-after"]) };
-}
-
-/** Seconds; the hub sends no dates. */
-function readRetryAfter(value: string | undefined): number {
-  const seconds = /^\d{1,6}$/.test(value?.trim() ?? "") ? Number(value) : 0;
-  return Math.min(seconds * 1000, retryAfterMsMax);
+  return {
+    kind: "retry",
+    problem,
+    afterMs: readRetryAfter(answer.headers["retry-after"], retryAfterMsMax) ?? 0,
+  };
 }

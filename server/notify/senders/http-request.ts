@@ -4,7 +4,8 @@
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { answerBytesMax, tryMsMax } from "../limits.ts";
+import { readRetryAfter } from "../../throttle/retry-after.ts";
+import { answerBytesMax, retryAfterMsMax, tryMsMax } from "../limits.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { NotReached, type Outcome } from "./sender.ts";
 
@@ -75,17 +76,9 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
   const text = Buffer.concat(chunks).subarray(0, answerBytesMax).toString();
   return {
     status: answer.statusCode!,
-    retryAfterMs: retryAfterMs(answer.headers["retry-after"], Date.now()),
+    retryAfterMs: readRetryAfter(answer.headers["retry-after"], retryAfterMsMax),
     text,
   };
-}
-
-/** Parses Retry-After: seconds, or a date (RFC 9110, 10.2.3). */
-function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
 /** The outcome of an answer after which the message is tried again, after the pause that the receiver asked for. */
