@@ -5,7 +5,7 @@ import type { ApiClient } from "../cluster/api-client.ts";
 import type { KubernetesObject } from "../cluster/kubernetes-object.ts";
 import { ObjectWatch, type ObjectWatcher } from "../cluster/object-watch.ts";
 import type { RowBatch } from "../gateway/row-batch.ts";
-import { EventMarker } from "./event-marker.ts";
+import { EventMarker, type SentEvent } from "./event-marker.ts";
 import { inventoryKinds } from "./inventory-kinds.ts";
 import { KindInventory } from "./kind-inventory.ts";
 import { objectLengthMax, stateMs as stateMsDefault } from "./limits.ts";
@@ -39,8 +39,8 @@ export class Inventory {
   readonly #followed: readonly Followed[];
   readonly #sender: RowSender;
   readonly #marker: EventMarker;
-  /** When each Event that waits was last seen, and its key. */
-  readonly #events = new Map<ResourceRow, [timeMs: number, key: string]>();
+  /** The Events that wait. */
+  readonly #events = new Map<ResourceRow, SentEvent>();
   #timer: NodeJS.Timeout | undefined;
   #tooLong = 0;
   #sent = 0;
@@ -48,7 +48,7 @@ export class Inventory {
   constructor(options: InventoryOptions) {
     this.#options = options;
     const { findService, send, random, log } = options;
-    this.#marker = new EventMarker(join(options.dir, "events-sent.json"));
+    this.#marker = new EventMarker(join(options.dir, "events-sent.json"), options.nowMs);
     this.#sender = new RowSender({ send, random, log, onSent: (rows) => this.#note(rows) });
     const rows = new ResourceRows(findService);
     this.#followed = inventoryKinds.map((kind) => this.#follow(kind, rows));
@@ -93,7 +93,7 @@ export class Inventory {
       ...{ kind, rows, nowMs },
       emit: (row, object) => this.#add(row, kind.kind === "Event" ? object : undefined),
       wasSent: (object) =>
-        kind.kind === "Event" && this.#marker.wasSent(timeOfEvent(object, nowMs()), keyOf(object)),
+        kind.kind === "Event" && this.#marker.wasSent([timeOfEvent(object, nowMs()), keyOf(object)]),
     });
     const watcher = kind.kind === "Pod" ? inTurn(podWatcher, inventory) : inventory;
     const { apiVersion, plural } = kind;
@@ -111,11 +111,8 @@ export class Inventory {
 
   #note(rows: readonly ResourceRow[]): void {
     this.#sent += rows.length;
-    for (const row of rows) {
-      const event = this.#events.get(row);
-      if (event !== undefined) this.#marker.note(...event);
-      this.#events.delete(row);
-    }
+    this.#marker.note(rows.flatMap((row) => [this.#events.get(row)].filter((each) => each !== undefined)));
+    for (const row of rows) this.#events.delete(row);
     try {
       this.#marker.save();
     } catch (error) {

@@ -18,7 +18,7 @@ export const annotationLengthMax = 1_024;
 /** Pauses before a body is sent again. */
 export const retryMsMin = 500;
 export const retryMsMax = 30_000;
-/** Events of one second that are remembered over a restart. */
+/** Events of the last second, and those ahead of the clock, that are remembered over a restart. */
 export const markedEventsMax = 10_000;
 /** An Event whose time is further from the clock gets the time of its arrival. */
 export const eventDriftMs = 24 * 3_600_000;

@@ -75,7 +75,7 @@ export class ClusterAndHub {
   async startExporter(
     options: { relistMs?: number; stateMs?: number; readsSecrets?: boolean } = {},
   ): Promise<Exporter> {
-    await this.exporter?.close();
+    await this.stopExporter();
     const { relistMs, stateMs, readsSecrets = false } = options;
     this.exporter = new Exporter({
       connection: readKubeconfig(join(this.#dir, "kubeconfig")),
@@ -170,8 +170,13 @@ export class ClusterAndHub {
     this.hub = await startServer({ ...hubSettings, dataDir: this.hub.dir });
   }
 
-  async stop(): Promise<void> {
+  async stopExporter(): Promise<void> {
     await this.exporter?.close();
+    this.exporter = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopExporter();
     this.#door.close();
     await this.hub.stop();
     await this.api.stop();

@@ -25,13 +25,15 @@ const deployment = (image: string, env = "a") =>
       },
     },
   });
-const event = (name: string, reason: string, uid: string) =>
+const event = (name: string, reason: string, uid: string, timeMs = Date.now()) =>
   make("v1", "Event", name, {
     involvedObject: { kind: "Pod", namespace: "default", name: "cart-5d4f-x2x", uid },
     ...{ reason, type: "Warning", message: "Back-off", count: 1 },
-    lastTimestamp: new Date(Math.floor(Date.now() / 1_000) * 1_000).toISOString(),
+    lastTimestamp: new Date(Math.floor(timeMs / 1_000) * 1_000).toISOString(),
   });
 const ofKind = (kind: string) => both.resources(`kubernetes_resources{k8s.resource.kind="${kind}"}`);
+const hasReason = (reason: string) => (row: Awaited<ReturnType<typeof ofKind>>[number]) =>
+  row.attributes["k8s.event.reason"] === reason;
 const untilRows = async (kind: string, count: number) =>
   both.until(async () => {
     const rows = await ofKind(kind);
@@ -148,6 +150,21 @@ test("an Event is sent once, over restarts too, with what it is about", async ()
     "Killing",
     "OOMKilling",
   ]);
+});
+
+test("an Event dated ahead of the clock is sent once, and keeps back none that happens after it", async () => {
+  const before = (await ofKind("Event")).length;
+  both.api.create(event("fast.1", "Ahead", "x", Date.now() + 3_600_000));
+  await untilRows("Event", before + 1);
+  for (const reason of ["Missed", "MissedToo"]) {
+    await both.stopExporter();
+    both.api.create(event(`slow.${reason.toLowerCase()}`, reason, "x"));
+    await both.startExporter();
+    await both.until(async () => (await ofKind("Event")).some(hasReason(reason)), `the Event ${reason}`);
+  }
+  const rows = await untilRows("Event", before + 3);
+  expect(rows.filter(hasReason("Ahead")).length).toBe(1);
+  expect(rows.length).toBe(before + 3);
 });
 
 test("an object that vanished while nobody watched is noticed", async () => {
