@@ -15,6 +15,11 @@ export const gatherMs = 100;
 /** Pauses after the hub could not be reached: the first, and the longest. */
 export const retryMsMin = 500;
 export const retryMsMax = 30_000;
+/**
+ * An object that the hub cannot take now is sent again after this time at the latest. Longer than the pauses above: objects
+ * beyond a quota may be thousands, and are refused one by one. Chosen, not measured.
+ */
+export const putOffMsMax = 60_000;
 /** Answers of the hub that take longer count as lost. Longer than the hub's own deadline. */
 export const hubAnswerMsMax = 70_000;
 /** Bytes of an answer of the hub: rules of a cluster are the longest. */

@@ -6,16 +6,10 @@
 import type { EventSubject } from "./event-recorder.ts";
 import type { AppliedObject, DesiredObject, HubClient, ObjectKey } from "./hub-client.ts";
 import { HubError } from "./hub-client.ts";
-import {
-  gatherMs,
-  objectsAtOnceMax,
-  removalBytes,
-  requestBytesMax,
-  retryMsMax,
-  retryMsMin,
-} from "./limits.ts";
+import { gatherMs, removalBytes, retryMsMax, retryMsMin } from "./limits.ts";
 import { measureObject } from "./object-size.ts";
 import { Sweep } from "./sweep.ts";
+import { type Named, TaskQueue } from "./task-queue.ts";
 
 /** An object of the cluster. */
 export interface ClusterObject extends DesiredObject {
@@ -46,16 +40,13 @@ interface ApplyTask {
 interface RemoveTask {
   kind: "remove";
   key: ObjectKey;
+  bytes: number;
 }
-
-/** A task and the name of its object. */
-type Named<T extends Task> = readonly [name: string, task: T];
 
 /** One loop sends requests one after the other, so that of two states of an object the newer is taken last. */
 export class ObjectSync {
   readonly #options: ObjectSyncOptions;
-  /** The newest task of each object that was not done yet. */
-  readonly #tasks = new Map<string, Task>();
+  readonly #tasks = new TaskQueue<Task>();
   /** Kinds to be swept. */
   readonly #sweeps = new Map<string, Sweep>();
   /** What was last sent of each object: its uid and generation. */
@@ -63,6 +54,8 @@ export class ObjectSync {
   #loop: Promise<void> | undefined;
   #retryMs = 0;
   #isClosed = false;
+  /** True while nothing is due: a change ends the pause. */
+  #isIdle = false;
   #wake: () => void = () => undefined;
 
   constructor(options: ObjectSyncOptions) {
@@ -79,11 +72,12 @@ export class ObjectSync {
     const key = keyOf(object);
     const name = nameOf(key);
     this.#sweeps.get(object.kind)?.keep(key);
-    const isKnown = this.#sent.get(name) === versionOf(object) && !this.#tasks.has(name);
-    if (isKnown) return;
+    const task = this.#tasks.get(name);
+    const known = task === undefined ? this.#sent.get(name) : task.kind === "apply" && versionOf(task.object);
+    if (known === versionOf(object)) return;
     const size = measureObject(toSent(object));
     if ("problem" in size) {
-      if (this.#tasks.get(name)?.kind === "apply") this.#tasks.delete(name);
+      this.#dropApply(name);
       this.#refuse(name, object, size.problem);
       return;
     }
@@ -93,7 +87,7 @@ export class ObjectSync {
 
   /** Is to be called when an object was deleted. */
   deleted(key: ObjectKey): void {
-    this.#tasks.set(nameOf(key), { kind: "remove", key });
+    this.#tasks.set(nameOf(key), { kind: "remove", key, bytes: removalBytes });
     this.#start();
   }
 
@@ -106,7 +100,11 @@ export class ObjectSync {
       if (name.startsWith(`${kind}/`) && !kept.has(name)) this.#sent.delete(name);
     }
     for (const object of objects) {
-      if (again) this.#sent.delete(nameOf(keyOf(object)));
+      if (again) {
+        const name = nameOf(keyOf(object));
+        this.#sent.delete(name);
+        this.#dropApply(name);
+      }
       this.changed(object);
     }
     this.#sweeps.set(kind, new Sweep(keys));
@@ -122,6 +120,7 @@ export class ObjectSync {
 
   #start(): void {
     if (this.#isClosed) return;
+    if (this.#isIdle) this.#wake();
     this.#loop ??= this.#run().finally(() => {
       this.#loop = undefined;
       if (this.waiting > 0) this.#start();
@@ -132,8 +131,7 @@ export class ObjectSync {
     await this.#pause(gatherMs);
     while (this.waiting > 0 && !this.#isClosed) {
       try {
-        if (this.#tasks.size > 0) await this.#sendTasks();
-        else await this.#sendSweep();
+        await this.#sendNext();
         this.#retryMs = 0;
       } catch (error) {
         if (!(error instanceof HubError)) throw error;
@@ -142,16 +140,22 @@ export class ObjectSync {
     }
   }
 
-  /** Sends the next changes and deletions, as many as one request takes. */
-  async #sendTasks(): Promise<void> {
-    const tasks = takeBatch(this.#tasks);
-    let hasTemporary = false;
+  /** Sends what is due: changes and deletions before sweeps. Where nothing is, waits until something is. */
+  async #sendNext(): Promise<void> {
+    const tasks = this.#tasks.nextBatch(performance.now());
+    if (tasks.length > 0) return this.#sendTasks(tasks);
+    if (this.#sweeps.size > 0) return this.#sendSweep();
+    this.#isIdle = true;
+    await this.#pause(this.#tasks.dueInMs(performance.now()));
+    this.#isIdle = false;
+    await this.#pause(gatherMs);
+  }
+
+  async #sendTasks(tasks: readonly Named<Task>[]): Promise<void> {
     try {
       await this.#sendHalving(tasks.filter(isRemoval), (part) => this.#remove(part));
-      await this.#sendHalving(tasks.filter(isApply), async (part) => {
-        if (await this.#apply(part)) hasTemporary = true;
-      });
-      if (hasTemporary) throw new HubError("the hub could not take all objects now", 503);
+      await this.#sendHalving(tasks.filter(isApply), (part) => this.#apply(part));
+      this.#tasks.noteAnswered();
     } catch (error) {
       if (error instanceof HubError) this.#reportFailed(tasks, error);
       throw error;
@@ -183,40 +187,44 @@ export class ObjectSync {
     await this.#options.hub.remove(tasks.map(([, { key }]) => key));
     for (const [name, task] of tasks) {
       this.#sent.delete(name);
-      this.#finish(name, task);
+      this.#tasks.finish(name, task);
     }
   }
 
-  /** Returns whether the hub could not take some of them now. */
-  async #apply(tasks: readonly Named<ApplyTask>[]): Promise<boolean> {
+  /** Those that the hub cannot take now are put off. */
+  async #apply(tasks: readonly Named<ApplyTask>[]): Promise<void> {
     const results = await this.#options.hub.apply(tasks.map(([, { object }]) => toSent(object)));
     const byName = new Map(results.map((result) => [nameOf(result), result]));
-    let hasTemporary = false;
+    const nowMs = performance.now();
+    // One for all of them: what was sent together is sent together again.
+    const share = 0.5 + this.#options.random() / 2;
+    const hadPutOff = this.#tasks.hasPutOff;
     for (const [name, task] of tasks) {
       const result = byName.get(name);
       this.#options.onOutcome(task.object, result);
-      if (result?.isTemporary !== false) {
-        hasTemporary = true;
+      if (result?.isTemporary === false) {
+        this.#sent.set(name, versionOf(task.object));
+        this.#tasks.finish(name, task);
         continue;
       }
-      this.#sent.set(name, versionOf(task.object));
-      this.#finish(name, task);
+      this.#tasks.putOff(name, task, nowMs, share);
     }
-    return hasTemporary;
+    if (!hadPutOff && this.#tasks.hasPutOff) this.#options.log("the hub could not take all objects now");
   }
 
-  #finish(name: string, task: Task): void {
-    // A newer state may have come while the request was on its way.
-    if (this.#tasks.get(name) === task) this.#tasks.delete(name);
+  #dropApply(name: string): void {
+    if (this.#tasks.get(name)?.kind === "apply") this.#tasks.delete(name);
   }
 
   /** Reports the tasks that failed. Those that the hub will never take are dropped until the next change of their object. */
   #reportFailed(tasks: readonly Named<Task>[], error: HubError): void {
     // A token that is not taken may be replaced: then all is tried again.
     const isGivenUp = !error.isTemporary && error.status !== 401 && error.status !== 403;
+    this.#tasks.noteFailed(tasks);
     for (const [name, task] of tasks) {
       if (this.#tasks.get(name) !== task) continue;
       if (isGivenUp) this.#tasks.delete(name);
+      // A hub that is busy (503) takes them soon: their statuses stay as they are.
       if (task.kind === "apply" && error.status !== 503)
         this.#options.onOutcome(task.object, undefined, error.message);
     }
@@ -225,7 +233,7 @@ export class ObjectSync {
   #refuseTask([name, task]: Named<Task>, problem: string): void {
     if (task.kind === "apply") this.#refuse(name, task.object, problem);
     else this.#options.log(`the deletion of ${name} is given up: ${problem}`);
-    this.#finish(name, task);
+    this.#tasks.finish(name, task);
   }
 
   /** An object that no request can hold is wrong, as one that the hub refuses. Its last good version stays. */
@@ -277,17 +285,6 @@ export class ObjectSync {
       };
     });
   }
-}
-
-function takeBatch(tasks: ReadonlyMap<string, Task>): Named<Task>[] {
-  const batch: Named<Task>[] = [];
-  let bytes = 0;
-  for (const [name, task] of tasks) {
-    bytes += task.kind === "apply" ? task.bytes : removalBytes;
-    if (batch.length > 0 && (batch.length === objectsAtOnceMax || bytes > requestBytesMax)) break;
-    batch.push([name, task]);
-  }
-  return batch;
 }
 
 function isApply(task: Named<Task>): task is Named<ApplyTask> {

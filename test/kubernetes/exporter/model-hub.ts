@@ -25,14 +25,19 @@ export class ModelHub {
   delayMs: () => number = () => 0;
   /** Chooses how the next request fails: not at all, before it is carried out, or after it. */
   fate: () => "none" | "before" | "after" | "refused" = () => "none";
+  /** Says which objects it cannot take now. */
+  isTooMuch: (object: DesiredObject) => boolean = () => false;
 
   async apply(objects: readonly DesiredObject[]): Promise<AppliedObject[]> {
     return this.#carryOut(() =>
-      objects.map(({ kind, metadata: { namespace = "", name, uid }, spec }) => {
+      objects.map((object) => {
+        const { kind, metadata, spec } = object;
+        const { namespace = "", name, uid } = metadata;
         const key = keyText({ kind, namespace, name });
-        if (!isBad(spec)) this.objects.set(key, spec);
-        const reason = isBad(spec) ? "InvalidSpec" : "Synced";
-        return { kind, namespace, name, uid, id: `id of ${key}`, reason, isTemporary: false, message: "" };
+        const isTemporary = this.isTooMuch(object);
+        if (!isTemporary && !isBad(spec)) this.objects.set(key, spec);
+        const reason = isTemporary ? "QuotaExceeded" : isBad(spec) ? "InvalidSpec" : "Synced";
+        return { kind, namespace, name, uid, id: `id of ${key}`, reason, isTemporary, message: "" };
       }),
     );
   }

@@ -19,6 +19,7 @@ describe("random histories", () => {
     const hub = new ModelHub();
     hub.fate = () => random.pick(["none", "none", "before", "after", "refused"]);
     hub.delayMs = () => random.below(1_500);
+    hub.isTooMuch = () => random.oneIn(4);
     const objects = new Map<string, ClusterObject>();
     let uids = 0;
     let generation = 0;
@@ -59,6 +60,7 @@ describe("random histories", () => {
       if (random.oneIn(3)) await vi.advanceTimersByTimeAsync(random.below(2_000));
     }
     hub.fate = () => "none";
+    hub.isTooMuch = () => false;
     for (const kind of kinds)
       sync.listed(
         kind,

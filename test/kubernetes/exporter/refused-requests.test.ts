@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HubError } from "../../../server/kubernetes/exporter/hub-client.ts";
 import { type ClusterObject, ObjectSync } from "../../../server/kubernetes/exporter/object-sync.ts";
-import { CheckingHub, closed, keyText } from "./model-hub.ts";
+import { CheckingHub, closed, keyText, ModelHub } from "./model-hub.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -79,6 +79,62 @@ test("text that takes more bytes than characters does not make a request too lon
   await vi.advanceTimersByTimeAsync(5_000);
   expect([hub.objects.size, hub.requests]).toEqual([20, 3]);
   expect(new Set(outcomes.values())).toEqual(new Set(["Synced "]));
+  await closed(sync);
+});
+
+test("objects that the hub cannot take now hold up no others, and are sent again less and less often", async () => {
+  const hub = new ModelHub();
+  const tries = new Map<string, number>();
+  let isFull = true;
+  hub.isTooMuch = ({ metadata: { name } }) => {
+    tries.set(name, (tries.get(name) ?? 0) + 1);
+    return isFull && name.startsWith("more");
+  };
+  const { sync, outcomes, logged } = openWatched(hub);
+  hub.objects.set("SvcAlert/a/gone", {});
+  // More than one request takes stand before the others.
+  const more = Array.from({ length: 300 }, (_, i) => objectOf(`more${i}`, {}, "SvcAlert"));
+  const others = Array.from({ length: 300 }, (_, i) => objectOf(`other${i}`, {}, "SvcAlert"));
+  sync.listed("SvcAlert", [...more, ...others]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect([hub.objects.size, sync.waiting]).toEqual([300, 300]);
+  expect(hub.objects.has("SvcAlert/a/gone")).toBe(false);
+  expect(outcomes.get("more0")).toBe("QuotaExceeded ");
+  // What changes meanwhile does not wait for them. A change of their status alone is no reason to send them.
+  await vi.advanceTimersByTimeAsync(200_000);
+  const before = tries.get("more0")!;
+  sync.changed(objectOf("new", {}));
+  for (const object of more) sync.changed({ ...object, status: { conditions: [] } });
+  await vi.advanceTimersByTimeAsync(200);
+  expect(hub.objects.has("SvcDashboard/a/new")).toBe(true);
+  expect(tries.get("more0")).toBe(before);
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(tries.get("more0")! - before).toBeGreaterThan(55);
+  expect(tries.get("more0")! - before).toBeLessThan(130);
+  expect(tries.get("other0")).toBe(1);
+  expect(logged).toEqual([
+    "the hub could not take all objects now",
+    "removed 1 of kind SvcAlert that the cluster does not have",
+  ]);
+  isFull = false;
+  await vi.advanceTimersByTimeAsync(61_000);
+  expect([hub.objects.size, sync.waiting]).toEqual([601, 0]);
+  await closed(sync);
+});
+
+test("an object with which each request fails is alone with that", async () => {
+  const hub = new ModelHub();
+  const apply = hub.apply.bind(hub);
+  hub.apply = async (objects) => {
+    if (objects.some(({ metadata }) => metadata.name === "poison")) throw new HubError("it failed", 500);
+    return apply(objects);
+  };
+  const { sync, outcomes } = openWatched(hub);
+  sync.changed(objectOf("poison", {}));
+  for (let i = 0; i < 600; i++) sync.changed(objectOf(`good${i}`, { i }));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([hub.objects.size, sync.waiting]).toEqual([600, 1]);
+  expect(outcomes.get("poison")).toBe("HubUnreachable it failed");
   await closed(sync);
 });
 
