@@ -75,9 +75,20 @@ export class BufferSegment {
     await this.#file.close();
   }
 
+  /**
+   * Closes and removes the file. Throws where the disk does not remove it; then it has no bytes any more, if the disk takes
+   * that, and this may be called again.
+   */
   async remove(): Promise<void> {
-    await this.close();
-    await unlink(this.path);
+    try {
+      await unlink(this.path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      await this.#file.truncate(0).catch(() => undefined);
+      throw error;
+    } finally {
+      await this.close();
+    }
   }
 
   async #scan(readAt: number): Promise<void> {

@@ -16,6 +16,8 @@ export interface DiskBufferOptions {
   bytesMax: number;
   /** Called with the number of bodies that were dropped before they were taken. */
   onDropped: (bodies: number, reason: "overflow" | "damage") => void;
+  /** Called where the disk does not do what it is asked to, and the buffer goes on. */
+  onProblem: (problem: string) => void;
 }
 
 interface Waiting {
@@ -32,6 +34,8 @@ export class DiskBuffer {
   readonly #position: FileHandle;
   /** Oldest first; entries are appended to the last one. */
   #segments: BufferSegment[];
+  /** Segments that are done, and that the disk did not remove yet. */
+  #leftOver: BufferSegment[] = [];
   #nextNumber: number;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
@@ -40,11 +44,16 @@ export class DiskBuffer {
   #onFilled: (() => void) | undefined;
   #isClosed = false;
 
-  private constructor(options: DiskBufferOptions, position: FileHandle, segments: BufferSegment[]) {
+  private constructor(
+    options: DiskBufferOptions,
+    position: FileHandle,
+    segments: BufferSegment[],
+    nextNumber: number,
+  ) {
     this.#options = options;
     this.#position = position;
     this.#segments = segments;
-    this.#nextNumber = (segments.at(-1)?.number ?? 0) + 1;
+    this.#nextNumber = nextNumber;
   }
 
   static async open(options: DiskBufferOptions): Promise<DiskBuffer> {
@@ -57,23 +66,24 @@ export class DiskBuffer {
       return number === undefined ? [] : [Number(number)];
     });
     const segments: BufferSegment[] = [];
+    const done: BufferSegment[] = [];
     for (const number of numbers.sort((a, b) => a - b)) {
       const readAt =
         number < position.segment ? Number.POSITIVE_INFINITY : number === position.segment ? position.at : 0;
       const segment = await BufferSegment.reopen(segmentPath(dir, number), number, readAt);
       // Only the newest segment may end in an entry that was being written.
       if (segment.isCut && number !== Math.max(...numbers)) options.onDropped(1, "damage");
-      if (segment.readAt >= segment.bytes) await segment.remove();
-      else segments.push(segment);
+      (segment.readAt >= segment.bytes ? done : segments).push(segment);
     }
     const handle = await open(path, "a+").then(async (file) => {
       await file.close();
       return open(path, "r+");
     });
-    const buffer = new DiskBuffer(options, handle, segments);
+    const nextNumber = Math.max(position.segment, ...numbers) + 1;
+    const buffer = new DiskBuffer(options, handle, segments, nextNumber);
     // Takes its bytes of the disk now: they are there when the disk is full.
     await buffer.#writePosition(position.segment, position.at);
-    buffer.#nextNumber = Math.max(buffer.#nextNumber, position.segment + 1);
+    for (const segment of done) await buffer.#remove(segment);
     return buffer;
   }
 
@@ -116,7 +126,7 @@ export class DiskBuffer {
       if (segment !== this.#segments[0]) continue;
       if (next === null) {
         if (this.#segments.length === 1) return undefined;
-        await this.#shift();
+        await this.#remove(this.#segments.shift()!);
       } else if (next.body === undefined) {
         // Behind a damaged header the next entry cannot be found.
         const isRest = segment.readAt + next.bytes >= segment.bytes;
@@ -215,11 +225,25 @@ export class DiskBuffer {
     const sending = this.#peeked?.segment === segment ? 1 : 0;
     const dropped = segment.entries - segment.taken - sending;
     if (dropped > 0) this.#options.onDropped(dropped, "overflow");
-    await segment.remove();
+    await this.#remove(segment);
   }
 
-  async #shift(): Promise<void> {
-    await this.#segments.shift()!.remove();
+  /**
+   * Removes the file of a segment that is not in the list any more, and those that could not be removed before. No body
+   * of them is returned again, whether the disk removes them or not.
+   */
+  async #remove(segment: BufferSegment): Promise<void> {
+    const leftOver = this.#leftOver;
+    this.#leftOver = [];
+    for (const each of [...leftOver, segment]) {
+      try {
+        await each.remove();
+      } catch (error) {
+        this.#leftOver.push(each);
+        if (each === segment)
+          this.#options.onProblem(`${each.path} is removed later: ${(error as Error).message}`);
+      }
+    }
   }
 
   async #advance(segment: BufferSegment, bytes: number): Promise<void> {
@@ -228,7 +252,7 @@ export class DiskBuffer {
     if (segment.readAt >= segment.bytes) segment.taken = segment.entries;
     await this.#writePosition(segment.number, segment.readAt);
     if (segment.readAt >= segment.bytes && this.#segments.length > 1 && this.#segments[0] === segment) {
-      await this.#shift();
+      await this.#remove(this.#segments.shift()!);
     }
   }
 

@@ -97,6 +97,7 @@ export class Gateway {
         if (gateway === undefined) lost += bodies;
         else gateway.#metrics.dropped.add(bodies, { reason });
       },
+      onProblem: (problem) => log("warn", `gateway: ${problem}`),
     });
     const gate = new RuleGate(cluster, () => gateway!.#openWithoutRules(), options.holdMs);
     const metrics = new GatewayMetrics(options.metrics, {

@@ -3,9 +3,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   appendFileSync,
+  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -52,6 +56,7 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
           onDropped: (bodies) => {
             dropped += bodies;
           },
+          onProblem: failed,
         });
       let buffer = await open();
       /** Numbers of the bodies that were appended and not taken. */
@@ -99,6 +104,7 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
       onDropped: (bodies: number) => {
         dropped += bodies;
       },
+      onProblem: failed,
     };
     const buffer = await DiskBuffer.open(options);
     for (let i = 0; i < 3; i++) await buffer.append(makeBody(i, 100));
@@ -119,30 +125,20 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
   });
 
   test("is emptied while the disk takes no position, and removes what was taken", async () => {
-    const options = { dir, bytesMax: 40_000, onDropped: () => undefined };
+    const options = { dir, bytesMax: 40_000, onDropped: () => undefined, onProblem: failed };
     const buffer = await DiskBuffer.open(options);
     for (let i = 0; i < 20; i++) await buffer.append(makeBody(i, 1_500));
-    const segments = () => readdirSync(dir).filter((name) => name.endsWith(".segment")).length;
-    expect(segments()).toBeGreaterThan(1);
+    expect(segments().length).toBeGreaterThan(1);
     const file = await open(join(dir, "position"), "r");
     const full = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, "write");
     full.mockRejectedValue(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }));
-    const sent: string[] = [];
-    const forwarder = new Forwarder({
-      buffer,
-      send: async ({ key }) => {
-        sent.push(key);
-        return { kind: "taken", contentType: "", body: Buffer.alloc(0) };
-      },
-      ...{ onOutcome: () => undefined, random: () => 0 },
-    });
-    forwarder.run();
+    const { forwarder, sent } = startForwarder(buffer);
     await expect.poll(() => buffer.bodies).toBe(0);
     await forwarder.close();
     vi.restoreAllMocks();
     await file.close();
     expect(sent).toEqual(Array.from({ length: 20 }, (_, i) => `k${i}`));
-    expect(segments()).toBe(1);
+    expect(segments().length).toBe(1);
     await buffer.append(makeBody(20, 10));
     await buffer.close();
     // Only of the last segment bodies come again.
@@ -151,14 +147,72 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
     await reopened.close();
   });
 
+  test("goes on where the disk does not remove a segment, and removes it later", async () => {
+    const problems: string[] = [];
+    const options = {
+      ...{ dir, bytesMax: 40_000, onDropped: () => undefined },
+      onProblem: (problem: string) => void problems.push(problem),
+    };
+    const buffer = await DiskBuffer.open(options);
+    for (let i = 0; i < 20; i++) await buffer.append(makeBody(i, 1_500));
+    // A folder under the name of the first segment cannot be removed as a file.
+    const path = join(dir, segments()[0]!);
+    const aside = join(dir, "aside");
+    renameSync(path, aside);
+    mkdirSync(path);
+    const { forwarder, sent } = startForwarder(buffer);
+    await expect.poll(() => buffer.bodies).toBe(0);
+    expect(problems.length).toBe(1);
+    expect(problems[0]).toContain(`${path} is removed later: EISDIR`);
+    // It takes no bytes of the disk meanwhile.
+    expect(statSync(aside).size).toBe(0);
+    rmdirSync(path);
+    renameSync(aside, path);
+    for (let i = 20; i < 40; i++) await buffer.append(makeBody(i, 1_500));
+    await expect.poll(() => buffer.bodies).toBe(0);
+    await forwarder.close();
+    expect(sent).toEqual(Array.from({ length: 40 }, (_, i) => `k${i}`));
+    expect([segments().length, existsSync(path), problems.length]).toEqual([1, false, 1]);
+    await buffer.close();
+  });
+
+  test("takes a body though the segment that it drops for it is not removed", async () => {
+    let dropped = 0;
+    const buffer = await DiskBuffer.open({
+      ...{ dir, bytesMax: 20_000, onProblem: () => undefined },
+      onDropped: (bodies) => {
+        dropped += bodies;
+      },
+    });
+    await buffer.append(makeBody(0, 1_500));
+    const path = join(dir, segments()[0]!);
+    rmSync(path);
+    mkdirSync(path);
+    for (let i = 1; i < 20; i++) await buffer.append(makeBody(i, 1_500));
+    expect(dropped).toBeGreaterThan(0);
+    expect((await buffer.peek())?.key).toBe(`k${dropped}`);
+    expect(buffer.bodies).toBe(20 - dropped);
+    await buffer.close();
+  });
+
   test("has the bytes of its position from the beginning", async () => {
-    const buffer = await DiskBuffer.open({ dir, bytesMax: 1_000, onDropped: () => undefined });
+    const buffer = await DiskBuffer.open({
+      dir,
+      bytesMax: 1_000,
+      onDropped: () => undefined,
+      onProblem: failed,
+    });
     expect(statSync(join(dir, "position")).size).toBe(20);
     await buffer.close();
   });
 
   test("does not take a body that is larger than it, nor one that the disk does not take", async () => {
-    const buffer = await DiskBuffer.open({ dir, bytesMax: 1_000, onDropped: () => undefined });
+    const buffer = await DiskBuffer.open({
+      dir,
+      bytesMax: 1_000,
+      onDropped: () => undefined,
+      onProblem: failed,
+    });
     await expect(buffer.append(makeBody(1, 2_000))).rejects.toThrow("larger than the buffer");
     rmSync(dir, { recursive: true });
     await expect(buffer.append(makeBody(2, 10))).rejects.toThrow("ENOENT");
@@ -166,6 +220,31 @@ describe(`the buffer (SVC_SEED=${seed})`, () => {
     await buffer.close();
   });
 });
+
+const segments = () =>
+  readdirSync(dir)
+    .filter((name) => name.endsWith(".segment"))
+    .sort();
+
+/** For disks that do what they are asked to. */
+function failed(problem: string): never {
+  throw new Error(problem);
+}
+
+/** Empties a buffer to a hub that takes everything. `sent` are the keys. */
+function startForwarder(buffer: DiskBuffer): { forwarder: Forwarder; sent: string[] } {
+  const sent: string[] = [];
+  const forwarder = new Forwarder({
+    buffer,
+    send: async ({ key }) => {
+      sent.push(key);
+      return { kind: "taken", contentType: "", body: Buffer.alloc(0) };
+    },
+    ...{ onOutcome: () => undefined, random: () => 0 },
+  });
+  forwarder.run();
+  return { forwarder, sent };
+}
 
 /** What a kill in the middle of a write leaves: the beginning of an entry. */
 function tearLastSegment(folder: string, random: () => number): void {
