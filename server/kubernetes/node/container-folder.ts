@@ -42,6 +42,8 @@ interface Found {
   place: FilePlace;
   file: OpenFile;
   head: Buffer;
+  /** Size modulo 2^32 of what a compressed file holds; 0 for others. */
+  unpackedBytes: number;
 }
 
 /** How often a folder that changes under the reader is read again before the next look. */
@@ -64,11 +66,11 @@ export async function matchFolder(
       : listing.filter(({ place }) => files.some((file) => hasPlace(file, place)));
     const { found, refused } = await openAll(context, folder, known);
     // A file that is renamed in between could be missed, and its lines would come after newer ones.
-    if (!isSameListing(listing, listFiles(context, folder)) || found.length + refused < known.length) {
+    if (!isSameListing(listing, listFiles(context, folder)) || found.length + refused.length < known.length) {
       for (const { file } of found) file.close();
       continue;
     }
-    const matching = new FolderMatching(context, folder, files);
+    const matching = new FolderMatching(context, folder, files, refused);
     for (const each of found) matching.findKnown(each);
     const isComplete = matching.placeRest();
     files.sort((a, b) => compareLogFiles(a.name, b.name));
@@ -77,17 +79,17 @@ export async function matchFolder(
   return false;
 }
 
-/** Opens the files of a listing; none that is not what the listing says. Counts those that may not be opened. */
+/** Opens the files of a listing; none that is not what the listing says. Those that cannot be opened are `refused`. */
 async function openAll(
   context: TailContext,
   folder: string,
   listing: readonly Listed[],
-): Promise<{ found: Found[]; refused: number }> {
+): Promise<{ found: Found[]; refused: FilePlace[] }> {
   const found: Found[] = [];
-  let refused = 0;
+  const refused: FilePlace[] = [];
   for (const { name, place } of listing) {
     const opened = await openListed(context, folder, name);
-    if (opened === "refused") refused++;
+    if (opened === "refused") refused.push(place);
     else if (opened?.place.dev === place.dev && opened.place.ino === place.ino) found.push(opened);
     else opened?.file.close();
   }
@@ -104,6 +106,7 @@ class FolderMatching {
   readonly #context: TailContext;
   readonly #folder: string;
   readonly #files: LogFile[];
+  readonly #refused: readonly FilePlace[];
   readonly #claimed = new Set<LogFile>();
   /** Files whose inode has other content now, by device and inode. */
   readonly #replaced = new Map<string, LogFile>();
@@ -111,10 +114,11 @@ class FolderMatching {
   readonly #truncated = new Set<LogFile>();
   readonly #rest: Found[] = [];
 
-  constructor(context: TailContext, folder: string, files: LogFile[]) {
+  constructor(context: TailContext, folder: string, files: LogFile[], refused: readonly FilePlace[]) {
     this.#context = context;
     this.#folder = folder;
     this.#files = files;
+    this.#refused = refused;
   }
 
   /** Claims the known file that has this inode and these first bytes; else keeps the found one for `placeRest`. */
@@ -132,17 +136,24 @@ class FolderMatching {
   /** The inode of the file has other content: it was truncated, or the file was removed and its inode used again. */
   #replace(file: LogFile, place: FilePlace): void {
     const { source } = file;
-    if (source instanceof OpenFile && !isIntact(file, source)) this.#truncated.add(file);
+    if (source instanceof OpenFile && !this.#isIntact(file, source)) this.#truncated.add(file);
     if (this.#truncated.has(file) || source instanceof GzipFile) file.close();
     file.dev = -1;
     file.ino = -1;
     this.#replaced.set(placeKey(place), file);
   }
 
-  /** Finds what the other files are: moved or compressed ones, copies, or new ones. */
+  /**
+   * Finds what the other files are: moved or compressed ones, copies, or new ones. Known files that cannot be opened now
+   * are there all the same. Returns false where the folder has to be read again.
+   */
   placeRest(): boolean {
     let isComplete = true;
-    for (const known of this.#files) known.isListed = this.#claimed.has(known);
+    for (const known of this.#files) {
+      const isRefused = this.#refused.some((place) => hasPlace(known, place));
+      known.isListed = isRefused || this.#claimed.has(known);
+      if (isRefused && known.isReadable) isComplete = false;
+    }
     // Of a file and its copy the original goes first.
     const rank = ({ isGzip, rotation }: LogFileName) => Number(isGzip) * 2 + Number(rotation !== "");
     const originalsFirst = [...this.#rest].sort((a, b) => rank(a.name) - rank(b.name));
@@ -190,14 +201,14 @@ class FolderMatching {
     this.#claim(file, found);
   }
 
-  #claim(file: LogFile, { name, place, head, file: opened }: Found): void {
+  #claim(file: LogFile, { name, place, head, file: opened, unpackedBytes }: Found): void {
     this.#claimed.add(file);
     file.name = name;
     file.dev = place.dev;
     file.ino = place.ino;
     file.isListed = true;
     file.setHead(head);
-    if (file.source instanceof OpenFile && !isIntact(file, file.source)) file.close();
+    if (file.source instanceof OpenFile && !this.#isIntact(file, file.source)) file.close();
     // A file that has no name any more stays readable, and is read to its end before its compressed form is.
     if (file.source !== undefined) {
       opened.close();
@@ -207,10 +218,20 @@ class FolderMatching {
       file.source = opened;
       return;
     }
-    const isRead = unpackedSize(opened) === file.offset % 2 ** 32 && file.offset > 0;
+    const isRead = unpackedBytes === file.offset % 2 ** 32 && file.offset > 0;
     opened.close();
     if (isRead || !file.isReadable) return;
     file.source = new GzipFile(join(this.#context.root, this.#folder, name.name), this.#context.counts);
+  }
+
+  /** Whether what was opened still has the content: another name, or none, does not matter, a truncation does. */
+  #isIntact(file: LogFile, source: OpenFile): boolean {
+    try {
+      return source.size() >= file.offset && file.beginsLike(source.head(headBytesMax));
+    } catch (error) {
+      this.#context.warn(`${this.#folder}/${file.name.name} is opened again: ${describe(error)}`);
+      return false;
+    }
   }
 
   #reportTruncated(file: LogFile): void {
@@ -231,12 +252,13 @@ async function openListed(
   try {
     file = new OpenFile(path, context.linkTargets);
     const head = name.isGzip ? await readGzipHead(path, context.counts) : file.head(headBytesMax);
-    return { name, place: file.place, file, head };
+    const unpackedBytes = name.isGzip ? unpackedSize(file) : 0;
+    return { name, place: file.place, file, head, unpackedBytes };
   } catch (error) {
     file?.close();
     // A file that was removed in this moment is no problem; all others are of one file only.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    context.warn(describe(error));
+    context.warn(`${folder}/${name.name} is skipped: ${describe(error)}`);
     return "refused";
   }
 }
@@ -267,11 +289,6 @@ function listFiles({ root, paths }: TailContext, folder: string): Listed[] {
     }
   }
   return listed.sort((a, b) => compareLogFiles(a.name, b.name));
-}
-
-/** Whether what was opened still has the content: another name, or none, does not matter, a truncation does. */
-function isIntact(file: LogFile, source: OpenFile): boolean {
-  return source.size() >= file.offset && file.beginsLike(source.head(headBytesMax));
 }
 
 function hasPlace(file: LogFile, { dev, ino }: FilePlace): boolean {

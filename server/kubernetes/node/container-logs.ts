@@ -40,6 +40,7 @@ export class ContainerLogs {
 
   /** Looks for new, moved and truncated files. Returns ids of files that are gone and done. */
   async poll(nowMs: number, mayOpen: boolean): Promise<string[]> {
+    this.#closeBroken();
     this.#watchFolder();
     this.#watchFiles();
     if (this.#mustMatch || this.#unsettled > 0) {
@@ -105,7 +106,8 @@ export class ContainerLogs {
       if (file.source instanceof GzipFile && !file.hasMore()) file.close();
       return chunk !== undefined;
     } catch (error) {
-      if (error instanceof FileReplaced) file.stuckSize = file.source!.size();
+      if (error instanceof FileReplaced) file.stuckSize = file.measure();
+      else if ((error as NodeJS.ErrnoException).code === "ESTALE") file.problem = error;
       else this.#giveUp(file, error);
       this.#mustMatch = true;
       return false;
@@ -137,6 +139,16 @@ export class ContainerLogs {
     this.#context.counts.lostBytes += file.source instanceof GzipFile ? 0 : file.unreadBytes;
     file.isReadable = false;
     file.close();
+  }
+
+  /** Closes files that failed while they were open, as a file server does that was restarted: they are opened again. */
+  #closeBroken(): void {
+    for (const file of this.files) {
+      if (file.problem === undefined) continue;
+      this.#context.warn(`${this.folder}/${file.name.name} is opened again: ${describe(file.problem)}`);
+      this.#mustMatch = true;
+      file.close();
+    }
   }
 
   /** Notices by the folder's time that files were added, renamed or removed. */

@@ -61,6 +61,8 @@ export class LogFile {
   isListed = false;
   /** False where the file could not be read, so that it is given up. */
   isReadable = true;
+  /** Why the open file has to be opened again: it could not say how long it is, or its file server has forgotten it. */
+  problem: unknown;
 
   constructor(position: FilePosition) {
     const slash = position.path.lastIndexOf("/");
@@ -129,21 +131,33 @@ export class LogFile {
     return this.acknowledged[0] >= this.offset && this.acknowledged[1] >= this.offset;
   }
 
-  /** Bytes that were not parsed yet; 0 for a compressed file, whose size is not known. */
+  /** Bytes that were not parsed yet; 0 where the size is not known, such as that of a compressed file. */
   get unreadBytes(): number {
-    return this.source instanceof OpenFile ? Math.max(0, this.source.size() - this.offset) : 0;
+    return this.source instanceof OpenFile ? Math.max(0, this.measure() - this.offset) : 0;
   }
 
   /** Returns whether bytes can be read that were not there at the last look. */
   hasMore(): boolean {
     if (this.source === undefined || !this.isReadable) return false;
-    const size = this.source.size();
+    const size = this.measure();
     return size > this.offset && size !== this.stuckSize;
   }
 
+  /** The size of the source. Where it cannot be asked, `problem` says why, and nothing is there to be read. */
+  measure(): number {
+    try {
+      return this.source!.size();
+    } catch (error) {
+      this.problem = error;
+      return this.offset;
+    }
+  }
+
   close(): void {
-    this.source?.close();
+    const { source } = this;
     this.source = undefined;
+    this.problem = undefined;
+    source?.close();
   }
 }
 

@@ -32,6 +32,7 @@ export interface LogTailOptions {
   node: string;
   sink: LogSink;
   pods: FindPod;
+  /** Is told the same for as long as it lasts, each time that it is noticed. */
   warn: (message: string) => void;
   /** Folders besides `folder` that a log file may be a link into. Docker keeps logs in its own folder. */
   linkTargets?: readonly string[] | undefined;
@@ -172,8 +173,9 @@ export class LogTail {
     }
     const { counts } = this.#context;
     let openFiles = 0;
-    for (const [path, { logs }] of this.#containers) {
-      this.#forgotten.push(...(await logs.poll(this.#share.elapsed(), counts.openFiles < openFilesMax)));
+    for (const [path, container] of this.#containers) {
+      const { logs } = container;
+      this.#forgotten.push(...(await container.poll(counts.openFiles < openFilesMax)));
       for (const { source } of logs.files) if (source !== undefined) openFiles++;
       if (logs.files.length === 0 && !listed.has(path)) this.#containers.delete(path);
     }

@@ -1,7 +1,7 @@
 /** One container that is tailed: its logs, and the rows that are made of them. */
 
 import type { ChunkReader } from "./chunk-reader.ts";
-import type { TailContext } from "./container-folder.ts";
+import { describe, type TailContext } from "./container-folder.ts";
 import { ContainerLogs } from "./container-logs.ts";
 import { podWaitMs } from "./limits.ts";
 import type { LogBatchBuilder } from "./log-batch.ts";
@@ -44,11 +44,27 @@ export class TailedContainer {
     return info !== undefined || this.#share.elapsed() - this.#sinceMs >= podWaitMs;
   }
 
+  /** Looks for changes of its files. Returns ids of files that are gone and done. */
+  async poll(mayOpen: boolean): Promise<string[]> {
+    return (await this.#attempt(() => this.logs.poll(this.#share.elapsed(), mayOpen))) ?? [];
+  }
+
   /** Reads one chunk of lines. Returns false where there are none. */
   async readTurn(reader: ChunkReader): Promise<boolean> {
-    const file = await this.logs.readTurn(reader, this.#share.elapsed());
+    const file = await this.#attempt(() => this.logs.readTurn(reader, this.#share.elapsed()));
     if (file !== undefined) this.#share.builder.touch(file, this.logs.assembler);
     return file !== undefined;
+  }
+
+  /** An error of the file system is one of this container: the others have their turns. */
+  async #attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+      this.#share.context.warn(`${this.#folder.path} is passed over: ${describe(error)}`);
+      return undefined;
+    }
   }
 
   #emit(record: TailedRecord): void {
