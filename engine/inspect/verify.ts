@@ -6,7 +6,6 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
 import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
@@ -15,7 +14,7 @@ import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
-import { openChunk } from "../partition/chunk-store.ts";
+import { openChunk, readWholeChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
 import { copyNames, loadCopy } from "../state/state-copy.ts";
 import { scanUnsealedRows, UnsealedRows } from "./unsealed-rows.ts";
@@ -116,7 +115,7 @@ async function verifyChunk(
   entry: ChunkEntry,
 ): Promise<void> {
   try {
-    readAllColumns(openChunk(environment, entry, dir));
+    readWholeChunk(openChunk(environment, entry, dir));
   } catch (error) {
     const { manifest } = await readManifest(dir);
     const isStillThere = manifest?.chunks.some(
@@ -129,13 +128,6 @@ async function verifyChunk(
   verification.report.chunks++;
   verification.report.rows += entry.rows;
   verification.advance(entry.bytes);
-}
-
-function readAllColumns(source: ChunkSource): void {
-  for (let i = 0; i < source.header.columns.length; i++) {
-    source.payload(i);
-    source.filter(i);
-  }
 }
 
 /** Verifies the copies of the state as a start would read them. Each must be there where another one is. */

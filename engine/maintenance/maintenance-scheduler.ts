@@ -25,11 +25,8 @@ export interface MaintenanceOptions extends PartitionWorkOptions {
   unsealedBytesStop: number;
   /** See `StoreOptions`. */
   mergesLater: boolean;
-  log: (level: "info" | "warn" | "error", message: string) => void;
   /** The lock of the data folder: without it no work may change the folder. */
   lock: Pick<FolderLock, "check">;
-  /** Milliseconds of a monotonic clock. */
-  elapsed: () => number;
 }
 
 const tickMs = 1_000;
@@ -190,6 +187,7 @@ export class MaintenanceScheduler {
 
   #runDueWork(): Promise<void> {
     return runAll([
+      () => this.#recheckPartitions(),
       () =>
         this.#sealPartitions((partition) =>
           this.#isSealDue(partition)
@@ -200,6 +198,11 @@ export class MaintenanceScheduler {
       // Also where a seal failed, because retention frees the disk that may be full.
       () => this.#applyRetention(this.#retention.isDue()),
     ]);
+  }
+
+  async #recheckPartitions(): Promise<void> {
+    if (this.#isRemovalPaused) return;
+    await this.#eachPartition(this.#work.partitionsToRecheck(), (partition) => this.#work.recheck(partition));
   }
 
   async #mergePartitions(): Promise<void> {

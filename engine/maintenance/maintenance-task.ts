@@ -68,6 +68,20 @@ export interface InspectTask extends PartitionTask {
   kind: "inspect" | "repair";
 }
 
+/**
+ * Finds out which of the quarantined chunks of a running store can be read after all: a read error is over, or the
+ * partition's tree was damaged, and is repaired by this. Answer: `RecheckAnswer`.
+ */
+export interface RecheckTask extends PartitionTask {
+  kind: "recheck";
+  chunks: number[];
+}
+
+export interface RecheckAnswer extends InspectAnswer {
+  /** Which of the task's chunks are whole. */
+  whole: number[];
+}
+
 /** Finds out what a seal that failed left in the partition, and makes that durable. Answer: the `Manifest`. */
 export interface ConfirmSealTask extends PartitionTask {
   kind: "confirm-seal";
@@ -94,4 +108,5 @@ export type MaintenanceTask =
   | MergeTask
   | CollectGarbageTask
   | InspectTask
+  | RecheckTask
   | DropTask;

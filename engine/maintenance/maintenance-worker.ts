@@ -16,7 +16,7 @@ import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport, ReportProblem } from "../model/damage-report.ts";
-import { chunkKeys, headerKey, openChunk, sealChunk } from "../partition/chunk-store.ts";
+import { chunkKeys, headerKey, openChunk, readWholeChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
   addAttributeKeys,
   emptyManifest,
@@ -34,6 +34,8 @@ import type {
   MergeAnswer,
   MergeTask,
   PartsTask,
+  RecheckAnswer,
+  RecheckTask,
   SealTask,
 } from "./maintenance-task.ts";
 
@@ -178,6 +180,42 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
     if (!(error instanceof Failure) || error.kind !== "damage") throw error;
     report(error.message);
     return { manifest: await repairPartition(task.dir, task.day, report), damage };
+  }
+}
+
+/**
+ * Repairs a partition of a running store whose tree is damaged, and finds out which of its quarantined chunks are whole. A
+ * data file that is missing is left to the next start: open files may still hold it.
+ */
+export async function recheckPartition({ dir, day, chunks }: RecheckTask): Promise<RecheckAnswer> {
+  const damage: DamageReport[] = [];
+  let manifest: Manifest;
+  try {
+    manifest = await readExistingManifest(dir);
+    if (!existsSync(dataFilePath(dir))) return { manifest, damage, whole: [] };
+    await checkTree(dir, manifest);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    damage.push({ where: dir, problem: error.message });
+    manifest = await repairPartition(dir, day, (problem) => damage.push({ where: dir, problem }));
+  }
+  const environment = openEnvironment(dir, { readOnly: true });
+  try {
+    const entries = manifest.chunks.filter(({ id }) => chunks.includes(id));
+    const whole = entries.filter((entry) => isWholeChunk(environment, entry, dir)).map(({ id }) => id);
+    return { manifest, damage, whole };
+  } finally {
+    await environment.close();
+  }
+}
+
+function isWholeChunk(environment: LmdbEnvironment, entry: ChunkEntry, dir: string): boolean {
+  try {
+    readWholeChunk(openChunk(environment, entry, dir));
+    return true;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === "damage") return false;
+    throw error;
   }
 }
 

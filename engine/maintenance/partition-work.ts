@@ -27,6 +27,7 @@ import type {
   MaintenanceTask,
   MergeAnswer,
   MergeTask,
+  RecheckAnswer,
   SealTask,
 } from "./maintenance-task.ts";
 
@@ -48,8 +49,11 @@ export interface PartitionWorkOptions {
   /** Hides a damaged chunk from searches and reports it. */
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
+  log: (level: "info" | "warn" | "error", message: string) => void;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => number;
 }
 
 /** A shorter time than this is too short to estimate the rate of rows from. */
@@ -77,6 +81,32 @@ export class PartitionWork {
   /** Partitions in which there may be something to merge. */
   partitionsToMerge(): Partition[] {
     return [...this.#toMerge];
+  }
+
+  /** Partitions with quarantined chunks that it is time to check again. */
+  partitionsToRecheck(): Partition[] {
+    const { catalog, elapsed } = this.#options;
+    return catalog.quarantined.due(elapsed());
+  }
+
+  /** Gives quarantined chunks back to searches that are whole, after the partition's repair where its tree is damaged. */
+  async recheck(partition: Partition): Promise<void> {
+    const { worker, catalog, closeChunks, queriesEnded, reportDamage, log } = this.#options;
+    const { dir, day } = partition;
+    const chunks = catalog.quarantined.take(partition);
+    const task = { kind: "recheck", dir, day, chunks } as const;
+    const { manifest, damage, whole } = await worker.run<RecheckAnswer>(task);
+    for (const { where, problem } of damage) reportDamage(where, problem);
+    if (damage.length === 0 && whole.length === 0) return;
+    await closeChunks(dir);
+    // A query that reads the damaged file would have the chunks quarantined once more.
+    await queriesEnded();
+    const back = manifest.chunks.filter(({ id }) => whole.includes(id));
+    const { manifest: shown } = partition;
+    catalog.setManifest(partition, { ...shown, chunks: [...shown.chunks, ...back] });
+    this.#setManifest(partition, manifest);
+    const rows = back.reduce((sum, entry) => sum + entry.rows, 0);
+    log("info", `${dir}: ${back.length} quarantined chunks with ${rows} rows can be read again`);
   }
 
   /**

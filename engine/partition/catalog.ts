@@ -14,6 +14,7 @@ import { type Signal, signals } from "../model/signal.ts";
 import { Turns } from "../threads/turns.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
+import { QuarantinedChunks } from "./quarantined-chunks.ts";
 import { createWriteCounts } from "./write-counts.ts";
 
 /**
@@ -82,6 +83,7 @@ export class Catalog {
   #unsealedBytes = 0;
   #partNext = 1;
   readonly written = createWriteCounts();
+  readonly quarantined = new QuarantinedChunks<Partition>();
 
   /** `dir`: the data folder. */
   constructor(dir: string) {
@@ -147,6 +149,7 @@ export class Catalog {
     this.setManifest(stored, emptyManifest(stored.day));
     byDay.delete(stored.day);
     list.splice(findDay(list, stored.day), 1);
+    this.quarantined.forget(stored);
     counts.partitions--;
   }
 
@@ -232,6 +235,7 @@ export class Catalog {
     if (partition === undefined || entry === undefined) return undefined;
     const chunks = partition.manifest.chunks.filter(({ id }) => id !== chunk);
     this.setManifest(partition, { ...partition.manifest, chunks });
+    this.quarantined.add(partition, chunk);
     return entry;
   }
 

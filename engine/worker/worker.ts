@@ -20,6 +20,7 @@ import {
   encodeParts,
   inspectPartition,
   mergeChunks,
+  recheckPartition,
   repairFoundDamage,
   sealChunks,
 } from "../maintenance/maintenance-worker.ts";
@@ -149,6 +150,8 @@ function dispatch(task: WorkerTask): unknown {
       return inspectPartition(task);
     case "repair":
       return repairFoundDamage(task);
+    case "recheck":
+      return recheckPartition(task);
     case "drop":
       return dropPartition(task.dir);
   }
