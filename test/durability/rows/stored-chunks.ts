@@ -53,6 +53,12 @@ export class StoredChunks {
     return sumRows(inFolder.flatMap(({ chunks }) => chunks));
   }
 
+  /** Bytes of the data files in such a folder. */
+  countBytes(folder: string): number {
+    const inFolder = this.#partitions.filter(({ file }) => file.startsWith(folder));
+    return inFolder.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  }
+
   get hasBlocks(): boolean {
     return this.#partitions.some(({ hasBlocks }) => hasBlocks);
   }

@@ -113,9 +113,12 @@ function findLosable(
   return new Set(
     base.bodies.filter((body, i) => {
       const signal = `${signalOf(body)}/`;
-      // A seal since the server's start has taken all rows of the signal.
-      const isSealed = i < base.sealed || chunks.countRows(signal) > base.chunks.countRows(signal);
-      return isSealed ? touched.some((file) => file.startsWith(signal)) : isJournalTouched;
+      const isTouched = touched.some((file) => file.startsWith(signal));
+      if (i < base.sealed) return isTouched;
+      // A seal since the server's start takes all rows of the signal. It may be under way: the file has grown.
+      if (chunks.countRows(signal) > base.chunks.countRows(signal)) return isTouched;
+      const isSealing = chunks.countBytes(signal) > base.chunks.countBytes(signal);
+      return isJournalTouched || (isSealing && hits(new RegExp(`^${signal}.*data\\.mdb`)) > 0);
     }),
   );
 }
