@@ -116,6 +116,44 @@ describe.skipIf(noBrowser !== undefined)("settings", () => {
     await site.picture(page, "what-a-group-sees");
   });
 
+  test("a rule that somebody else changes meanwhile is not overwritten; one of a namespace becomes one of a cluster", async () => {
+    const rule = {
+      ...{ displayName: "shop", type: "namespace", cluster: "prod", namespace: "shop", groups: ["team-c"] },
+      rules: [{ signals: ["logs", "traces"] }],
+    };
+    const made = await ask<{ id: string }>(site.server, "POST", "/telemetry-rules", { telemetryRule: rule });
+    const path = `/telemetry-rules/${made.json.id}`;
+    const change = async (changes: object) => {
+      const { status } = await ask(site.server, "PUT", path, { telemetryRule: { ...rule, ...changes } });
+      expect(status).toBe(200);
+    };
+    const page = await site.openAs(site.server.adminToken, "/settings/rules");
+    const row = page.getByRole("row", { name: /^shop/ });
+    await row.waitFor();
+    // What was changed since the list was read is in the form.
+    await change({ groups: ["team-d"] });
+    await row.getByRole("button", { name: "Edit" }).click();
+    const form = page.getByRole("dialog");
+    await expect.poll(() => form.getByLabel("Groups").inputValue()).toBe("team-d");
+    await form.getByLabel("Name", { exact: true }).fill("shop renamed");
+    await change({ groups: ["team-d"], rules: [{ signals: ["logs"] }] });
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByRole("alert").getByText("Somebody else has changed this telemetry rule").waitFor();
+    await form.getByRole("button", { name: "Load what is there now" }).click();
+    await form.getByRole("alert").waitFor({ state: "detached" });
+    expect(await form.getByLabel("Name", { exact: true }).inputValue()).toBe("shop");
+    await form.getByLabel("Name", { exact: true }).fill("shop renamed");
+    await form.getByLabel("Holds for").selectOption("cluster");
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("row", { name: /^shop renamed/ }).waitFor();
+    const { json } = await ask<{ telemetryRule: object }>(site.server, "GET", path);
+    expect(json.telemetryRule).toEqual({
+      ...{ id: made.json.id, displayName: "shop renamed", type: "cluster", cluster: "prod" },
+      ...{ groups: ["team-d"], rules: [{ signals: ["logs"] }] },
+    });
+    await ask(site.server, "DELETE", path);
+  });
+
   test("an ingestion rule counts what it left out", async () => {
     const page = await site.openAs(site.server.adminToken, "/settings/ingestion");
     await page.getByRole("button", { name: "New ingestion rule" }).click();

@@ -45,6 +45,11 @@ export interface SettingsKind {
   counter?: { name: string; title: string };
 }
 
+/** `telemetry rule` of `telemetryRule`. */
+export function nameOf({ singular }: SettingsKind): string {
+  return singular.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
 const listed = (value: unknown) => (Array.isArray(value) ? value.join(", ") : "");
 const text = (value: unknown) => (value === undefined || value === null ? "" : String(value));
 const column = (name: string, title: string) => ({

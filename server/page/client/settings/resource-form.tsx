@@ -1,29 +1,36 @@
-/** The form of one resource. Members that it does not show are sent back as they were read. */
+/** The form of one resource. Members that it has no field for are sent back as they were read. */
 
 import { useSignal } from "@preact/signals";
 import { ApiProblem, ask } from "../api/client.ts";
 import { Field } from "../ui/field.tsx";
-import type { FormField, Resource, SettingsKind } from "./kinds.ts";
+import { type FormField, nameOf, type Resource, type SettingsKind } from "./kinds.ts";
 
 interface ResourceFormProps {
   kind: SettingsKind;
   resource: Resource;
   /** Undefined for a new one. */
   id: string | undefined;
+  /** The revision that was read, which alone is replaced; undefined for a new one. */
+  etag?: string | undefined;
+  /** Reads the resource anew, and gives up what was changed in the form. */
+  onLoadAgain?: () => void;
   onSaved(answer: { token?: string }): void;
   onClose(): void;
 }
 
-export function ResourceForm({ kind, resource, id, onSaved, onClose }: ResourceFormProps) {
+export function ResourceForm(props: ResourceFormProps) {
+  const { kind, resource, id, etag, onLoadAgain, onSaved, onClose } = props;
   const texts = useSignal<Record<string, string>>(
     Object.fromEntries(kind.fields.map((field) => [field.name, writeText(field, resource[field.name])])),
   );
   const problem = useSignal<ApiProblem | undefined>(undefined);
+  /** A field that does not belong to what the others say is neither shown nor sent. */
+  const isOffered = ({ when }: FormField) => when === undefined || when(texts.value);
   /** What is to be sent. Throws ApiProblem for JSON that is none. */
   const read = (): Resource => {
     const { hasSecret: _, managed: __, ...next } = resource;
     for (const field of kind.fields) {
-      const value = readText(field, texts.value[field.name]!, kind.singular);
+      const value = isOffered(field) ? readText(field, texts.value[field.name]!, kind.singular) : undefined;
       if (value === undefined) delete next[field.name];
       else next[field.name] = value;
     }
@@ -34,15 +41,19 @@ export function ResourceForm({ kind, resource, id, onSaved, onClose }: ResourceF
     try {
       const body = { [kind.singular]: read() };
       const path = id === undefined ? kind.createPath : `${kind.path}/${encodeURIComponent(id)}`;
-      onSaved(await ask(`/api/v1${path}`, { method: id === undefined ? "POST" : "PUT", body }));
+      onSaved(
+        await ask(`/api/v1${path}`, { method: id === undefined ? "POST" : "PUT", body, ifMatch: etag }),
+      );
     } catch (error) {
       if (!(error instanceof ApiProblem)) throw error;
-      problem.value = error;
+      problem.value =
+        error.status === 412
+          ? new ApiProblem(`Somebody else has changed this ${nameOf(kind)} meanwhile.`, 412)
+          : error;
     }
   };
   const shown = kind.fields.filter(
-    ({ when, isFixed }) =>
-      (when === undefined || when(texts.value)) && !(isFixed === true && id !== undefined),
+    (field) => isOffered(field) && !(field.isFixed === true && id !== undefined),
   );
   const fieldOfProblem = shown.find(({ name }) => isAbout(problem.value, `${kind.singular}.${name}`));
   return (
@@ -69,6 +80,14 @@ export function ResourceForm({ kind, resource, id, onSaved, onClose }: ResourceF
       {problem.value === undefined || fieldOfProblem !== undefined ? null : (
         <p class="problem" role="alert">
           {problem.value.message}
+        </p>
+      )}
+      {problem.value?.status !== 412 ? null : (
+        <p>
+          <button type="button" onClick={onLoadAgain}>
+            Load what is there now
+          </button>{" "}
+          Your changes in this form are given up then.
         </p>
       )}
       <div class="dialog-buttons">
@@ -139,7 +158,7 @@ function writeText({ type, choices = [] }: FormField, value: unknown): string {
 }
 
 /** The member that a text means; undefined where it is to be left out. */
-function readText({ name, type, when }: FormField, text: string, singular: string): unknown {
+function readText({ name, type }: FormField, text: string, singular: string): unknown {
   switch (type) {
     case "names":
       return text
@@ -166,6 +185,6 @@ function readText({ name, type, when }: FormField, text: string, singular: strin
           }),
       );
     default:
-      return text === "" || (when !== undefined && text === "") ? undefined : text;
+      return text === "" ? undefined : text;
   }
 }

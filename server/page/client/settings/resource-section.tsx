@@ -7,12 +7,12 @@ import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import type { Managed } from "../api/managed.ts";
 import { may } from "../api/session.ts";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { Confirm } from "../ui/dialog.tsx";
 import { ManagedBadge } from "../ui/managed-badge.tsx";
 import { TableBox } from "../ui/table-box.tsx";
-import type { Resource, SettingsKind } from "./kinds.ts";
+import { nameOf, type Resource, type SettingsKind } from "./kinds.ts";
 import { countsOf, loadMetrics } from "./metrics-text.ts";
-import { ResourceForm } from "./resource-form.tsx";
+import { ResourceDialog } from "./resource-dialog.tsx";
 import { TokenShown } from "./token-shown.tsx";
 
 interface ResourceSectionProps {
@@ -28,7 +28,8 @@ interface Listed {
 }
 
 export function ResourceSection({ kind, actions }: ResourceSectionProps) {
-  const open = useSignal<{ resource: Resource; id: string | undefined } | undefined>(undefined);
+  /** The resource whose form is open; one without an id is new. */
+  const open = useSignal<{ id?: string } | undefined>(undefined);
   const removing = useSignal<string | undefined>(undefined);
   /** The token of what was made, which is shown once. */
   const made = useSignal<string | undefined>(undefined);
@@ -48,7 +49,7 @@ export function ResourceSection({ kind, actions }: ResourceSectionProps) {
             type="button"
             class="primary"
             onClick={() => {
-              open.value = { resource: kind.blank, id: undefined };
+              open.value = {};
             }}
           >
             New {nameOf(kind)}
@@ -99,7 +100,7 @@ export function ResourceSection({ kind, actions }: ResourceSectionProps) {
                         <button
                           type="button"
                           onClick={() => {
-                            open.value = { resource, id };
+                            open.value = { id };
                           }}
                         >
                           Edit
@@ -124,26 +125,18 @@ export function ResourceSection({ kind, actions }: ResourceSectionProps) {
         </TableBox>
       )}
       {open.value === undefined ? null : (
-        <Dialog
-          title={open.value.id === undefined ? `New ${nameOf(kind)}` : `Edit ${nameOf(kind)}`}
+        <ResourceDialog
+          kind={kind}
+          id={open.value.id}
+          onSaved={(answered) => {
+            open.value = undefined;
+            made.value = answered.token;
+            reload();
+          }}
           onClose={() => {
             open.value = undefined;
           }}
-        >
-          <ResourceForm
-            kind={kind}
-            resource={open.value.resource}
-            id={open.value.id}
-            onSaved={(answered) => {
-              open.value = undefined;
-              made.value = answered.token;
-              reload();
-            }}
-            onClose={() => {
-              open.value = undefined;
-            }}
-          />
-        </Dialog>
+        />
       )}
       {made.value === undefined ? null : (
         <TokenShown
@@ -170,11 +163,6 @@ export function ResourceSection({ kind, actions }: ResourceSectionProps) {
       )}
     </section>
   );
-}
-
-/** `telemetry rule` of `telemetryRule`. */
-function nameOf({ singular }: SettingsKind): string {
-  return singular.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 async function loadKind({ path, plural, counter }: SettingsKind, signal: AbortSignal): Promise<Listed> {
