@@ -62,6 +62,29 @@ describe.skipIf(noBrowser !== undefined)("dashboards", () => {
     await page.getByText("10 rows in").waitFor();
   });
 
+  test("a widget, and a variable, show what their changed query finds", async () => {
+    const page = await site.openAs(site.server.adminToken, `/dashboards/board?${range}&edit=1`);
+    const namesIn = (name: string) =>
+      page.getByRole("region", { name, exact: true }).locator("tbody td:first-child").allTextContents();
+    await expect.poll(() => namesIn("Table")).toEqual(expect.arrayContaining(services));
+    await page.getByRole("button", { name: "Edit Table" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Query").fill("count(logs) by (log_level)");
+    await form.getByLabel("Query").press("Enter");
+    await expect.poll(() => namesIn("Preview")).toEqual(expect.arrayContaining(["error", "info"]));
+    await form.getByRole("button", { name: "Done" }).click();
+    await expect.poll(() => namesIn("Table")).toEqual(expect.arrayContaining(["error", "info"]));
+    const choices = page.getByLabel("service", { exact: true }).locator("option");
+    await expect.poll(() => choices.allTextContents()).toEqual(services);
+    await page.getByRole("button", { name: "Settings and variables" }).click();
+    await page
+      .getByRole("group", { name: "Variable $service" })
+      .getByLabel("Values of the attribute")
+      .fill("log_level");
+    await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
+    await expect.poll(() => choices.allTextContents()).toEqual(["cart", "error", "info"]);
+  });
+
   test("it is edited by keyboard alone, and what the page does not know stays", async () => {
     const page = await site.openAs(site.server.adminToken, `/dashboards/board?${range}`);
     const focus = async (name: string) => page.getByRole("button", { name, exact: true }).focus();

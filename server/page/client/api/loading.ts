@@ -1,7 +1,7 @@
 /** What is loaded from the server: the last answer stays while the next one is on its way. */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ApiProblem } from "./client.ts";
 
 export interface Loading<Input, Output> {
@@ -57,11 +57,16 @@ export function makeLoading<Input, Output>(
   return { answer, problem, isLoading, tookMs, load, clear };
 }
 
-/** A loading of one component, which ends with it. */
+/** A loading of one component, which ends with it. Each question is asked by the `ask` of the newest render. */
 export function useLoading<Input, Output>(
   ask: (input: Input, aborting: AbortSignal) => Promise<Output>,
 ): Loading<Input, Output> {
-  const loading = useMemo(() => makeLoading(ask), []);
+  const newest = useRef(ask);
+  newest.current = ask;
+  const loading = useMemo(
+    () => makeLoading<Input, Output>((input, aborting) => newest.current(input, aborting)),
+    [],
+  );
   useEffect(() => loading.clear, []);
   return loading;
 }

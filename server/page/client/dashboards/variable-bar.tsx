@@ -40,7 +40,10 @@ function Chooser({ variable, scope }: { variable: DashboardVariable; scope: Quer
   );
   // The variable's own value does not change its choices.
   const { [name]: value = "", ...others } = scope.variables;
-  useEffect(() => void loading.load(scope), [scope.startTime, scope.endTime, JSON.stringify(others)]);
+  useEffect(
+    () => void loading.load(scope),
+    [scope.startTime, scope.endTime, JSON.stringify([others, variable])],
+  );
   const choices = loading.answer.value ?? variable.values ?? [];
   if (overridable === false)
     return (

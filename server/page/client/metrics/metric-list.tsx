@@ -30,7 +30,7 @@ export function MetricList({ metrics, isWhole, range, chosen, onChoose }: Metric
   // Where not all were listed, the store is asked for those that begin with the text.
   useEffect(() => {
     if (!isWhole && text.value !== "") void more.load(text.value);
-  }, [text.value, isWhole]);
+  }, [text.value, isWhole, range]);
   const words = text.value.toLowerCase().split(/\s+/);
   const listed = isWhole ? metrics : [...metrics, ...(more.answer.value ?? [])];
   const names = new Map(listed.map((metric) => [metric.name, metric]));
