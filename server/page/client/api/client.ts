@@ -58,6 +58,7 @@ export async function askWithEtag<T>(
   { method, body, ifMatch, signal: aborting }: Ask = {},
 ): Promise<ServerAnswer<T>> {
   let response: Response;
+  let text: string;
   try {
     response = await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
@@ -69,11 +70,12 @@ export async function askWithEtag<T>(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(aborting === undefined ? {} : { signal: aborting }),
     });
+    // The connection may still break while the answer is read.
+    text = await response.text();
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new ApiProblem("The server cannot be reached.", 0);
   }
-  const text = await response.text();
   const answer = parse(text) as { error?: string; place?: QueryPlace; field?: string } | undefined;
   if (response.ok && answer !== undefined)
     return { answer: answer as T, etag: response.headers.get("etag") ?? undefined };

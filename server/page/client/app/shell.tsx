@@ -2,12 +2,14 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { isChunkMissing, loadChunk } from "../api/chunk.ts";
 import { needsSignIn } from "../api/client.ts";
 import { loadSession, session, signOut } from "../api/session.ts";
 import { followLinks, path } from "../browser/address.ts";
 import { theme } from "../browser/theme.ts";
 import { zone } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
+import { ChunkNotice } from "./chunk-notice.tsx";
 import { places, screenOf } from "./places.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 
@@ -54,6 +56,7 @@ export function Shell() {
       </header>
       <Shortcuts />
       <main id="content">
+        <ChunkNotice />
         <Screen />
       </main>
     </>
@@ -94,7 +97,12 @@ function Screen() {
   const [shown, setShown] = useState<{ load: typeof load; Component: ComponentType } | undefined>();
   useEffect(() => {
     let isLast = true;
-    void load?.().then((Component) => isLast && setShown({ load, Component }));
+    if (load !== undefined)
+      void loadChunk(load).then(
+        (Component) => isLast && setShown({ load, Component }),
+        // The notice tells it.
+        () => undefined,
+      );
     return () => {
       isLast = false;
     };
@@ -106,7 +114,7 @@ function Screen() {
       </p>
     );
   if (shown === undefined || shown.load !== load)
-    return (
+    return isChunkMissing.value ? null : (
       <p class="empty" role="status">
         Loading…
       </p>

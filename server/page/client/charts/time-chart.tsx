@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
+import { loadChunk } from "../api/chunk.ts";
 import { shade } from "../browser/theme.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
@@ -121,11 +122,11 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-/** The library that draws, which is loaded with the first chart. */
+/** The library that draws, which is loaded with the first chart. Where it is missing, the shell says so. */
 function usePlot(): typeof uPlot | undefined {
   const [loaded, setLoaded] = useState<{ Plot: typeof uPlot } | undefined>(plotLoaded);
   useEffect(() => {
-    if (loaded === undefined) void loadPlot().then(setLoaded);
+    if (loaded === undefined) void loadPlot().then(setLoaded, () => undefined);
   }, []);
   return loaded?.Plot;
 }
@@ -133,7 +134,7 @@ function usePlot(): typeof uPlot | undefined {
 let plotLoaded: { Plot: typeof uPlot } | undefined;
 
 async function loadPlot(): Promise<{ Plot: typeof uPlot }> {
-  const { default: Plot } = await import("uplot");
+  const { default: Plot } = await loadChunk(() => import("uplot"));
   plotLoaded = { Plot };
   return plotLoaded;
 }

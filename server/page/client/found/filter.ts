@@ -1,5 +1,6 @@
 /** Filters that a click adds to the query or takes away: edits of its text, which then runs. */
 
+import { loadChunk } from "../api/chunk.ts";
 import { run, search, wanted } from "./search-state.ts";
 
 interface FieldFilter {
@@ -9,8 +10,10 @@ interface FieldFilter {
 }
 
 export async function editFilter(filter: FieldFilter): Promise<void> {
-  const { editQuery } = await import("../query/language.ts");
-  search({ query: editQuery(wanted.value.query, filter, run.value?.signal) });
+  // Where the language cannot be loaded, the shell says so.
+  const language = await loadChunk(() => import("../query/language.ts")).catch(() => undefined);
+  if (language !== undefined)
+    search({ query: language.editQuery(wanted.value.query, filter, run.value?.signal) });
 }
 
 /** Searches for the rows of a pattern of messages alone, or without them. */

@@ -1,6 +1,7 @@
 /** What the search screen shows, as its address says it, and the run that its answers belong to. */
 
 import { batch, computed, signal } from "@preact/signals";
+import { loadChunk } from "../api/chunk.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import type { QueryKind } from "../query/language.ts";
 import { defaultRange, type RangeText, type ResolvedRange, resolveRange } from "../time/range.ts";
@@ -50,17 +51,23 @@ export async function startRun(): Promise<void> {
   const { query, range } = wanted.value;
   const own = ++starts;
   const resolved = resolveRange(range, Date.now());
-  // A query without brackets is a search for logs: nothing has to be loaded to know that.
-  const kind = /[({]|^\s*(?:traces|profiles|kub)/.test(query)
-    ? (await import("../query/language.ts")).detectQueryKind(query)
-    : "logs";
-  if (own !== starts) return;
+  const kind = await findKind(query);
+  // Where the language cannot be loaded, the shell says so, and what was found stays.
+  if (own !== starts || kind === undefined) return;
   rememberQuery(query);
   const hasRows = kind !== "spans" && kind !== "series";
   batch(() => {
     run.value = { query, signal: hasRows ? kind : "logs", ...resolved };
     runKind.value = kind;
   });
+}
+
+/** What a query returns; undefined where the code that can say it is missing. */
+async function findKind(query: string): Promise<QueryKind | undefined> {
+  // A query without brackets is a search for logs: nothing has to be loaded to know that.
+  if (!/[({]|^\s*(?:traces|profiles|kub)/.test(query)) return "logs";
+  const language = await loadChunk(() => import("../query/language.ts")).catch(() => undefined);
+  return language?.detectQueryKind(query);
 }
 
 /** Searches for another text, or in another range: a step that the browser's Back button undoes. */

@@ -5,6 +5,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { loadChunk } from "../api/chunk.ts";
 import { CompletionList } from "./completion-list.tsx";
 import { makeCompletions, type NameSource, type Suggestion } from "./completions.ts";
 import type * as Language from "./language.ts";
@@ -29,7 +30,11 @@ export function QueryEditor({ query, what, names, onRun }: QueryEditorProps) {
   useLayoutEffect(() => setText(query), [query]);
   useEffect(() => {
     let isLast = true;
-    void import("./language.ts").then((loaded) => isLast && setLanguage(loaded));
+    void loadChunk(() => import("./language.ts")).then(
+      (loaded) => isLast && setLanguage(loaded),
+      // The field goes on without colours.
+      () => undefined,
+    );
     return () => {
       isLast = false;
     };

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AroundAnswer, FoundLog } from "../api/answers.ts";
+import { loadChunk } from "../api/chunk.ts";
 import { ask } from "../api/client.ts";
 import { makeLoading } from "../api/loading.ts";
 import { clock } from "../time/zone.ts";
@@ -31,7 +32,7 @@ export function Surroundings({ row, id }: { row: FoundLog; id: string }) {
   });
   const around = useSignal(
     makeLoading<Asked, AroundAnswer>(async ({ filters, ...asked }, signal) => {
-      const { editQuery } = await import("../query/language.ts");
+      const { editQuery } = await loadChunk(() => import("../query/language.ts"));
       const query = filters.reduce(
         (text, [field, value]) => editQuery(text, { field, value, action: "include" }),
         "",

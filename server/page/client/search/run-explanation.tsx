@@ -1,6 +1,7 @@
 /** How the server answers the present search: its plan and what it reads, and the same question for a terminal. */
 
 import { useRef } from "preact/hooks";
+import { loadChunk } from "../api/chunk.ts";
 import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { rowPaths } from "../found/rows-page.ts";
@@ -20,7 +21,7 @@ async function explain(asked: SearchRun, signal: AbortSignal): Promise<string> {
   const body = { ...bodyOf(asked), explain: true };
   const [answer, { printExplanation }] = await Promise.all([
     ask<ExplainedAnswer>(rowPaths[asked.signal], { body, signal }),
-    import("../query/language.ts"),
+    loadChunk(() => import("../query/language.ts")),
   ]);
   return printExplanation(answer.explain);
 }

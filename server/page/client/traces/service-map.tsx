@@ -1,6 +1,7 @@
 /** Which services call which in a range: a drawing, and the numbers of the service that is looked into. */
 
 import { useEffect } from "preact/hooks";
+import { loadChunk } from "../api/chunk.ts";
 import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
@@ -27,7 +28,7 @@ async function loadMap(body: SpanSearch, signal: AbortSignal): Promise<PlacedMap
   const [answer, { placeServices }] = await Promise.all([
     ask<ServiceMapAnswer>("/api/v1/query/service-map", { body, signal }),
     // Only maps need the code that places services.
-    import("./map-layout.ts"),
+    loadChunk(() => import("./map-layout.ts")),
   ]);
   return { answer, layout: placeServices(answer.services.slice(0, drawnMax), answer.edges, serviceBox) };
 }
