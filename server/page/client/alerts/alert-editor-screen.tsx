@@ -1,9 +1,10 @@
 /** Makes an alert, or changes one, beside what it would have done. */
 
-import { useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ApiProblem, ask, askWithEtag, type ServerAnswer } from "../api/client.ts";
 import { go, parameters, path } from "../browser/address.ts";
+import { useUnsaved } from "../browser/unsaved.ts";
 import { QueryEditor } from "../query/query-editor.tsx";
 import { makeStoredNames } from "../query/stored-names.ts";
 import { Field } from "../ui/field.tsx";
@@ -55,13 +56,19 @@ interface EditorProps {
 }
 
 function Editor({ alert, id, etag }: EditorProps) {
+  /** What is saved: the query as it is typed. */
   const draft = useSignal(alert);
+  /** The query that ran last, which the preview shows. */
+  const queryRun = useSignal(alert.timeseries.expression.svcQLTimeseries.query);
+  const previewed = useComputed(() => withQuery(draft.value, { query: queryRun.value }));
   const values = useSignal<{ least: number; greatest: number } | undefined>(undefined);
   const problem = useSignal<ApiProblem | undefined>(undefined);
   const isSaving = useSignal(false);
-  useLeaveWarning(() => draft.peek() !== alert && !isSaving.peek());
+  const isChanged = useSignal(false);
+  useUnsaved({ hasChanges: () => isChanged.peek() });
   const change = (next: SavedAlert) => {
     draft.value = next;
+    isChanged.value = true;
   };
   const save = async () => {
     isSaving.value = true;
@@ -69,6 +76,7 @@ function Editor({ alert, id, etag }: EditorProps) {
       const answer = await ask<{ id: string }>("/api/v1/alerts/update", {
         ...{ body: { alert: draft.value }, ifMatch: etag },
       });
+      isChanged.value = false;
       go(`/alerts/${encodeURIComponent(answer.id)}`);
     } catch (error) {
       if (!(error instanceof ApiProblem)) throw error;
@@ -83,7 +91,7 @@ function Editor({ alert, id, etag }: EditorProps) {
   const problemAt = (member: string) =>
     problem.value?.field?.startsWith(`alert${member}`) ? problem.value.message : undefined;
   const { metadata, timeseries } = draft.value;
-  const { bucketSize, query } = timeseries.expression.svcQLTimeseries;
+  const { bucketSize } = timeseries.expression.svcQLTimeseries;
   return (
     <div class="screen">
       <div class="screen-head">
@@ -129,10 +137,13 @@ function Editor({ alert, id, etag }: EditorProps) {
             </Field>
           </div>
           <QueryEditor
-            query={query}
+            query={queryRun.value}
             what="series"
             names={names}
-            onRun={(text) => change(withQuery(draft.value, { query: text.trim() }))}
+            onType={(text) => change(withQuery(draft.value, { query: text.trim() }))}
+            onRun={(text) => {
+              queryRun.value = text.trim();
+            }}
           />
           {problemAt(".timeseries.expression.svcQLTimeseries.query") === undefined ? null : (
             <p class="problem small">{problem.value!.message}</p>
@@ -190,7 +201,7 @@ function Editor({ alert, id, etag }: EditorProps) {
           </label>
         </div>
         <AlertPreview
-          draft={draft}
+          draft={previewed}
           onValues={(next) => {
             values.value = next;
           }}
@@ -198,15 +209,4 @@ function Editor({ alert, id, etag }: EditorProps) {
       </div>
     </div>
   );
-}
-
-/** Asks before the browser leaves the page while something is not saved. */
-function useLeaveWarning(isChanged: () => boolean): void {
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent) => {
-      if (isChanged()) event.preventDefault();
-    };
-    addEventListener("beforeunload", warn);
-    return () => removeEventListener("beforeunload", warn);
-  }, []);
 }

@@ -10,16 +10,59 @@ export const path = computed(() => current.value.pathname);
 /** The parameters of the address. Reading one of them makes a component depend on all. */
 export const parameters = computed(() => current.value.searchParams);
 
+/** What each entry of the history keeps: its place among those of the page. */
+interface EntryState {
+  position: number;
+}
+
+const readPosition = () => (history.state as EntryState | null)?.position;
+
+/** The place of the present entry. */
+let position = readPosition() ?? 0;
+
+function writePosition(next: URL | string, { replace }: { replace: boolean }): void {
+  const state: EntryState = { position };
+  if (replace) history.replaceState(state, "", next);
+  else history.pushState(state, "", next);
+}
+
+writePosition(location.href, { replace: true });
+
+/** Returns false where the person wants to stay. */
+type LeaveQuestion = (next: URL) => boolean;
+
+const questions = new Set<LeaveQuestion>();
+
+/** Asks before the page goes to another address. Returns what ends it. */
+export function askBeforeLeaving(question: LeaveQuestion): () => void {
+  questions.add(question);
+  return () => questions.delete(question);
+}
+
+const mayGo = (next: URL) => [...questions].every((question) => question(next));
+
 window.addEventListener("popstate", () => {
-  current.value = new URL(location.href);
+  const next = new URL(location.href);
+  const isElsewhere = next.href !== current.value.href;
+  const before = position;
+  const after = readPosition() ?? before + 1;
+  // The browser has gone already: whoever stays goes as many entries back.
+  if (isElsewhere && after !== before && !mayGo(next)) return history.go(before - after);
+  position = after;
+  // An entry that the browser has made itself, as for a fragment.
+  if (readPosition() === undefined) writePosition(next, { replace: true });
+  if (isElsewhere) current.value = next;
 });
 
-/** Goes to an address of the page: a new entry of the history, or the present one in place. */
+/**
+ * Goes to an address of the page, unless the person wants to stay: a new entry of the history, or the present one in
+ * place.
+ */
 export function go(href: string, { replace = false }: { replace?: boolean } = {}): void {
   const next = new URL(href, location.href);
-  if (next.href === current.value.href) return;
-  if (replace) history.replaceState(null, "", next);
-  else history.pushState(null, "", next);
+  if (next.href === current.value.href || !mayGo(next)) return;
+  if (!replace) position++;
+  writePosition(next, { replace });
   current.value = next;
 }
 

@@ -57,10 +57,11 @@ interface FoundProps {
 function Found({ found, etag, reload }: FoundProps) {
   const saved = found.dashboard;
   const draft = useSignal<KeptDashboard | undefined>(undefined);
-  const dashboard = draft.value ?? saved;
+  const all = parameters.value;
+  const isEditing = all.get("edit") === "1" && may("configure") && found.managed === undefined;
+  const dashboard = (isEditing ? draft.value : undefined) ?? saved;
   const { content, settings, metadata } = dashboard;
   const variables = content?.variables ?? [];
-  const all = parameters.value;
   const range = {
     from: all.get("from") ?? `-${firstPart(settings?.defaultTimeRange) ?? "1h"}`,
     to: all.get("to") ?? "now",
@@ -79,7 +80,6 @@ function Found({ found, etag, reload }: FoundProps) {
     () => ({ ...resolveRange(range, Date.now()), variables: values }),
     [range.from, range.to, JSON.stringify(values), runs.value],
   );
-  const isEditing = all.get("edit") === "1" && may("configure") && found.managed === undefined;
   const brush = (startMs: number, endMs: number) =>
     go(withParameters({ from: String(startMs), to: String(endMs) }));
   const fullScreen = useSignal<number | undefined>(undefined);

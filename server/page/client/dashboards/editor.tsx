@@ -2,6 +2,7 @@
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { useUnsaved } from "../browser/unsaved.ts";
 import type { KeptDashboard, KeptWidget } from "./answers.ts";
 import { addWidget, Grid, type GridEditing } from "./grid.tsx";
 import type { QueryScope } from "./queries.ts";
@@ -31,13 +32,18 @@ export function Editor({ saved, draft, scope, onBrush, onSave, onEnd }: EditorPr
   const told = useSignal("");
   const dashboard = draft.value ?? saved;
   const widgets = dashboard.content?.widgets ?? [];
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent) => {
-      if (draft.peek() !== undefined) event.preventDefault();
-    };
-    addEventListener("beforeunload", warn);
-    return () => removeEventListener("beforeunload", warn);
-  }, []);
+  useUnsaved({
+    // A form that is open may hold edits, too.
+    hasChanges: () => draft.peek() !== undefined || edited.peek() !== undefined || hasSettingsOpen.peek(),
+    staysAt: ({ searchParams }) => searchParams.get("edit") === "1",
+  });
+  // Whoever has left the editor has given its draft up.
+  useEffect(
+    () => () => {
+      draft.value = undefined;
+    },
+    [],
+  );
   const change = (next: KeptDashboard) => {
     steps.value = [...steps.value, draft.value].slice(-stepsMax);
     draft.value = next;
@@ -68,10 +74,6 @@ export function Editor({ saved, draft, scope, onBrush, onSave, onEnd }: EditorPr
       problem.value = (error as Error).message;
     }
   };
-  const cancel = () => {
-    draft.value = undefined;
-    onEnd();
-  };
   return (
     <>
       <div class="screen-head editor-bar">
@@ -97,7 +99,7 @@ export function Editor({ saved, draft, scope, onBrush, onSave, onEnd }: EditorPr
             : told.value}
         </span>
         <span class="grow" />
-        <button type="button" onClick={cancel}>
+        <button type="button" onClick={onEnd}>
           Cancel
         </button>
         <button type="button" class="primary" onClick={() => void save()}>

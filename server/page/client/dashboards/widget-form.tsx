@@ -30,7 +30,10 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 export function WidgetForm({ widget, scope, onSave, onClose }: WidgetFormProps) {
+  /** What is kept: the queries as they are typed. */
   const draft = useSignal(widget);
+  /** The queries that ran last, which the preview shows. */
+  const run = useSignal(contentOf(widget).expression);
   const { type } = draft.value;
   const content = contentOf(draft.value);
   const change = (changes: Partial<WidgetContent>) => {
@@ -41,7 +44,9 @@ export function WidgetForm({ widget, scope, onSave, onClose }: WidgetFormProps) 
     const { [type]: before, ...rest } = draft.value;
     const kept = next === "chart" ? { chartType: "line", ...(before as object) } : before;
     draft.value = { ...rest, type: next, [next]: kept };
+    run.value = contentOf(draft.value).expression;
   };
+  const previewed = { ...draft.value, [type]: { ...content, expression: run.value } };
   const hasQueries = type !== "markdown" && type !== "group";
   return (
     <Dialog title="Widget" onClose={onClose}>
@@ -113,11 +118,23 @@ export function WidgetForm({ widget, scope, onSave, onClose }: WidgetFormProps) 
             )}
           </Field>
         ) : null}
-        {hasQueries ? <Queries type={type} content={content} scope={scope} onChange={change} /> : null}
+        {hasQueries ? (
+          <Queries
+            type={type}
+            expression={content.expression}
+            run={run.value}
+            scope={scope}
+            onType={(expression) => change({ expression })}
+            onRun={(expression) => {
+              change({ expression });
+              run.value = expression;
+            }}
+          />
+        ) : null}
         {type === "gauge" || type === "barGauge" ? <Scale content={content} onChange={change} /> : null}
         {type === "group" ? null : (
           <section class="widget-preview" aria-label="Preview">
-            <WidgetBody widget={draft.value} scope={scope} onBrush={() => undefined} />
+            <WidgetBody widget={previewed} scope={scope} onBrush={() => undefined} />
           </section>
         )}
         <div class="dialog-buttons">
@@ -133,37 +150,54 @@ export function WidgetForm({ widget, scope, onSave, onClose }: WidgetFormProps) 
   );
 }
 
-interface PartProps {
-  content: WidgetContent;
-  onChange(changes: Partial<WidgetContent>): void;
+type Expression = NonNullable<WidgetContent["expression"]>;
+
+interface QueriesProps {
+  type: string;
+  /** The queries as they are typed. */
+  expression: Expression | undefined;
+  /** The queries that ran last. */
+  run: Expression | undefined;
+  scope: QueryScope;
+  onType(expression: Expression): void;
+  onRun(expression: Expression): void;
 }
 
-function Queries({ type, content, scope, onChange }: PartProps & { type: string; scope: QueryScope }) {
+function Queries({ type, expression, run, scope, onType, onRun }: QueriesProps) {
   const names = useSignal(makeStoredNames(() => scope)).value;
-  const queries = content.expression?.svcQLQueries ?? [];
-  const setQueries = (next: typeof queries) =>
-    onChange({ expression: { ...content.expression, queryMode: "svcql", svcQLQueries: next } });
+  /** Editors after a removed one begin anew, each with its own text. */
+  const removals = useSignal(0);
+  const queries = expression?.svcQLQueries ?? [];
+  const withQueries = (next: typeof queries): Expression => ({
+    ...{ ...expression, queryMode: "svcql", svcQLQueries: next },
+  });
   const isSeries = !["log", "trace", "table"].includes(type);
+  const remove = (i: number) => {
+    onRun(withQueries(queries.toSpliced(i, 1)));
+    removals.value++;
+  };
   return (
     <fieldset class="group">
       <legend>Queries</legend>
       {queries.map((each, i) => (
         <div key={i} class="widget-query">
           <QueryEditor
-            query={each.query}
+            key={removals.value}
+            query={run?.svcQLQueries?.[i]?.query ?? each.query}
             what={isSeries ? "series" : "rows"}
             names={names}
-            onRun={(query) => setQueries(queries.with(i, { ...each, query }))}
+            onType={(query) => onType(withQueries(queries.with(i, { ...each, query })))}
+            onRun={(query) => onRun(withQueries(queries.with(i, { ...each, query })))}
           />
           {queries.length > 1 ? (
-            <button type="button" onClick={() => setQueries(queries.toSpliced(i, 1))}>
+            <button type="button" onClick={() => remove(i)}>
               Remove query
             </button>
           ) : null}
         </div>
       ))}
       {isSeries || queries.length === 0 ? (
-        <button type="button" onClick={() => setQueries([...queries, { query: "count(logs)" }])}>
+        <button type="button" onClick={() => onRun(withQueries([...queries, { query: "count(logs)" }]))}>
           {queries.length === 0 ? "Add a query" : "Another query"}
         </button>
       ) : null}
@@ -171,7 +205,12 @@ function Queries({ type, content, scope, onChange }: PartProps & { type: string;
   );
 }
 
-function Scale({ content, onChange }: PartProps) {
+interface ScaleProps {
+  content: WidgetContent;
+  onChange(changes: Partial<WidgetContent>): void;
+}
+
+function Scale({ content, onChange }: ScaleProps) {
   const read = (text: string) => (text === "" ? undefined : Number(text));
   return (
     <div class="fields">

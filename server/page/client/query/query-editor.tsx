@@ -18,9 +18,11 @@ interface QueryEditorProps {
   /** Asks the server for names of the stored rows. */
   names: NameSource;
   onRun(query: string): void;
+  /** Told of each change of the text before it runs. */
+  onType?(text: string): void;
 }
 
-export function QueryEditor({ query, what, names, onRun }: QueryEditorProps) {
+export function QueryEditor({ query, what, names, onRun, onType }: QueryEditorProps) {
   const [text, setText] = useState(query);
   const [language, setLanguage] = useState<typeof Language | undefined>();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -47,14 +49,18 @@ export function QueryEditor({ query, what, names, onRun }: QueryEditorProps) {
     caret.current = undefined;
   });
 
-  const change = (next: string, offset: number) => {
+  const type = (next: string) => {
     setText(next);
+    onType?.(next);
+  };
+  const change = (next: string, offset: number) => {
+    type(next);
     if (language !== undefined) completions.suggest(language, next, offset, what);
   };
   const accept = (suggestion: Suggestion) => {
     const next = text.slice(0, suggestion.from) + suggestion.insert + text.slice(suggestion.to);
     caret.current = suggestion.from + suggestion.insert.length;
-    setText(next);
+    type(next);
     completions.close();
     field.current!.focus();
   };

@@ -1,0 +1,31 @@
+/** Edits that are not saved yet: whoever leaves them is asked before they are lost. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { askBeforeLeaving, path } from "./address.ts";
+
+interface Unsaved {
+  hasChanges(): boolean;
+  /** Whether the edits stay at another address of the same path. */
+  staysAt?(next: URL): boolean;
+}
+
+/** Asks before links, keys, the Back button or the browser lead away from edits. */
+export function useUnsaved(unsaved: Unsaved): void {
+  const newest = useRef(unsaved);
+  newest.current = unsaved;
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent) => {
+      if (newest.current.hasChanges()) event.preventDefault();
+    };
+    addEventListener("beforeunload", warn);
+    const stopAsking = askBeforeLeaving((next) => {
+      const { hasChanges, staysAt } = newest.current;
+      const stays = next.pathname === path.peek() && (staysAt?.(next) ?? true);
+      return stays || !hasChanges() || confirm("Leave without saving? What you have changed is lost.");
+    });
+    return () => {
+      removeEventListener("beforeunload", warn);
+      stopAsking();
+    };
+  }, []);
+}
