@@ -29,6 +29,9 @@ export const wanted = computed(() => {
   };
 });
 
+/** `by` of the search. It changes only where the field does, while `wanted` changes with each address. */
+export const splitField = computed(() => wanted.value.by);
+
 /** Signals whose rows the search shows. */
 export type SearchedSignal = "logs" | Exclude<QueryKind, "logs" | "spans" | "series">;
 

@@ -7,7 +7,7 @@ import type { FoundLog } from "../api/answers.ts";
 import { wanted } from "../found/search-state.ts";
 import { clock } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
-import { VirtualList } from "../ui/virtual-list.tsx";
+import { type ListPlace, VirtualList } from "../ui/virtual-list.tsx";
 import { styleOfLevel } from "./level-colour.ts";
 import { RowDetail } from "./row-detail.tsx";
 
@@ -25,9 +25,11 @@ interface LogListProps {
   onNearEnd(): void;
   /** Called with the pixels that are scrolled out of sight above. */
   onScroll?(top: number): void;
+  /** Where the list begins. */
+  place?: ListPlace;
 }
 
-export function LogList({ rows, isStale, open, end, onNearEnd, onScroll }: LogListProps) {
+export function LogList({ rows, isStale, open, end, onNearEnd, onScroll, place }: LogListProps) {
   const focused = useSignal<number | undefined>(undefined);
   const { columns } = wanted.value;
   const openRows = open.value;
@@ -78,6 +80,7 @@ export function LogList({ rows, isStale, open, end, onNearEnd, onScroll }: LogLi
         end={end}
         onNearEnd={onNearEnd}
         {...(onScroll === undefined ? {} : { onScroll })}
+        {...(place === undefined ? {} : { place })}
       />
     </div>
   );

@@ -1,28 +1,41 @@
 /** The rows that were found, the newest first, as a list that loads more as it is scrolled. */
 
-import { useSignal } from "@preact/signals";
-import { useCallback, useEffect } from "preact/hooks";
+import { type Signal, signal } from "@preact/signals";
+import { useCallback } from "preact/hooks";
 import type { FoundLog } from "../api/answers.ts";
 import { foundRows, hasMore, isLoadingRows, loadMoreRows, rowsMax, rowsRun } from "../found/found-rows.ts";
-import { run } from "../found/search-state.ts";
+import { run, type SearchRun } from "../found/search-state.ts";
+import type { ListPlace } from "../ui/virtual-list.tsx";
 import { EmptyResult } from "./empty-result.tsx";
 import { LogList } from "./log-list.tsx";
 
+/** Where the list of a run stands, and its open rows. */
+interface RunPlace extends ListPlace {
+  open: Signal<readonly FoundLog[]>;
+}
+
+/** They outlive the table: patterns may be shown meanwhile, or rows as they arrive. */
+const places = new WeakMap<SearchRun, RunPlace>();
+
+function placeOf(ofRun: SearchRun): RunPlace {
+  const known = places.get(ofRun) ?? { open: signal([]), top: 0, heights: new Map() };
+  places.set(ofRun, known);
+  return known;
+}
+
 export function RowTable() {
   const rows = foundRows.value;
-  const open = useSignal<readonly FoundLog[]>([]);
   const ofRun = rowsRun.value;
-  useEffect(() => {
-    open.value = [];
-  }, [ofRun]);
   const onNearEnd = useCallback(() => void loadMoreRows(), []);
-  if (rows.length === 0)
-    return isLoadingRows.value || ofRun === undefined ? null : <EmptyResult run={ofRun} />;
+  if (ofRun === undefined) return null;
+  if (rows.length === 0) return isLoadingRows.value ? null : <EmptyResult run={ofRun} />;
+  const place = placeOf(ofRun);
   return (
     <LogList
       rows={rows}
       isStale={ofRun !== run.value}
-      open={open}
+      open={place.open}
+      place={place}
       end={<ListEnd count={rows.length} />}
       onNearEnd={onNearEnd}
     />

@@ -11,12 +11,10 @@ import { FieldActions } from "../rows/field-actions.tsx";
 const fieldsMax = 500;
 const valuesMax = 10;
 
-const fields = makeLoading<SearchRun, FieldsAnswer>((started, aborting) =>
-  ask("/api/v1/query/fields", {
-    body: { ...started, limit: fieldsMax },
-    signal: aborting,
-  }),
-);
+const fields = makeLoading(async (started: SearchRun, aborting: AbortSignal) => {
+  const body = { ...started, limit: fieldsMax };
+  return { started, ...(await ask<FieldsAnswer>("/api/v1/query/fields", { body, signal: aborting })) };
+});
 
 /** Whether the list is shown where the screen is too small for it beside the rows. */
 export const areFieldsOpen = signal(false);
@@ -24,7 +22,9 @@ export const areFieldsOpen = signal(false);
 export function FieldList() {
   const filter = useSignal("");
   useSignalEffect(() => {
-    if (run.value !== undefined) void fields.load(run.value);
+    const started = run.value;
+    // The list goes while rows are shown as they arrive, and comes back with the same run.
+    if (started !== undefined && fields.answer.peek()?.started !== started) void fields.load(started);
   });
   const answer = fields.answer.value;
   const shown =

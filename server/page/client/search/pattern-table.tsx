@@ -9,13 +9,17 @@ import { run, type SearchRun } from "../found/search-state.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
 
-const patterns = makeLoading<SearchRun, PatternsAnswer>(({ signal: _, ...asked }, aborting) =>
-  ask("/api/v1/query/patterns", { body: { ...asked, limit: 200 }, signal: aborting }),
-);
+const patterns = makeLoading(async (started: SearchRun, aborting: AbortSignal) => {
+  const { signal: _, ...asked } = started;
+  const body = { ...asked, limit: 200 };
+  return { started, ...(await ask<PatternsAnswer>("/api/v1/query/patterns", { body, signal: aborting })) };
+});
 
 export function PatternTable() {
   useSignalEffect(() => {
-    if (run.value !== undefined) void patterns.load(run.value);
+    const started = run.value;
+    // The table goes while rows are shown, and comes back with the same run.
+    if (started !== undefined && patterns.answer.peek()?.started !== started) void patterns.load(started);
   });
   const answer = patterns.answer.value;
   if (patterns.problem.value !== undefined) return <p class="problem">{patterns.problem.value.message}</p>;

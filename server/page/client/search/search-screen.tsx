@@ -7,7 +7,7 @@ import { SeriesPanel } from "../charts/series-panel.tsx";
 import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
 import { foundRows, hasMore, loadFirstRows, rowsProblem, rowsRun, warnings } from "../found/found-rows.ts";
 import { loadHistogram } from "../found/histogram-data.ts";
-import { run, runKind, type SearchRun, search, startRun, wanted } from "../found/search-state.ts";
+import { run, runKind, type SearchRun, search, splitField, startRun, wanted } from "../found/search-state.ts";
 import { LinkedRow } from "../rows/linked-row.tsx";
 import { LiveTable } from "../rows/live-table.tsx";
 import { RowTable } from "../rows/row-table.tsx";
@@ -25,14 +25,21 @@ function isNothingStored(): boolean {
   return foundRows.value.every(({ attributes }) => "audit" in attributes);
 }
 
+/** The run, where its query finds rows. */
+function startedRows(): SearchRun | undefined {
+  return runKind.value === "series" || runKind.value === "spans" ? undefined : run.value;
+}
+
 export function SearchScreen() {
   const { query, range } = wanted.value;
   useEffect(() => void startRun(), [query, range.from, range.to]);
   useSignalEffect(() => {
-    const started = run.value;
-    if (started === undefined || runKind.value === "series" || runKind.value === "spans") return;
-    void loadFirstRows(started);
-    void loadHistogram({ run: started, by: wanted.value.by });
+    const started = startedRows();
+    if (started !== undefined) void loadFirstRows(started);
+  });
+  useSignalEffect(() => {
+    const started = startedRows();
+    if (started !== undefined) void loadHistogram({ run: started, by: splitField.value });
   });
   return (
     <div class="search">

@@ -3,6 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+/** Where a list stands, for when it is taken away and shown again. */
+export interface ListPlace {
+  /** Pixels that are scrolled out of sight above. */
+  top: number;
+  /** Pixels of the open rows' details, by the index of the row. */
+  heights: ReadonlyMap<number, number>;
+}
+
 interface VirtualListProps {
   count: number;
   /** Pixels of a closed row. */
@@ -22,6 +30,8 @@ interface VirtualListProps {
   onScroll?(top: number): void;
   /** The row that is to be in sight. */
   focused: number | undefined;
+  /** The list begins at this place, and keeps it up to date. */
+  place?: ListPlace;
 }
 
 /** Rows above and below the visible ones, so that quick scrolling shows no gap. */
@@ -31,14 +41,19 @@ const openHeightDefault = 300;
 
 export function VirtualList(props: VirtualListProps) {
   const { count, rowHeight, open, label, row, detail, end, onNearEnd, onScroll, focused } = props;
+  const place = useRef<ListPlace>({ top: 0, heights: new Map() });
+  if (props.place !== undefined) place.current = props.place;
   const frame = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const [heights, setHeights] = useState<ReadonlyMap<number, number>>(new Map());
+  const [heights, setHeights] = useState(place.current.heights);
+  place.current.heights = heights;
   const offsets = useMemo(() => new Offsets(rowHeight, open, heights), [rowHeight, open, heights]);
 
   useLayoutEffect(() => {
     const element = frame.current!;
+    element.scrollTop = place.current.top;
     const measure = () => {
+      place.current.top = element.scrollTop;
       setView({ top: element.scrollTop, height: element.clientHeight });
       onScroll?.(element.scrollTop);
     };
