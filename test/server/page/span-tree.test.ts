@@ -91,6 +91,19 @@ test("the path goes through the calls that were waited for, and not through the 
   ]);
 });
 
+test("spans of less than a millisecond stand where they ran, whatever the milliseconds of their start", () => {
+  const at = (span: TreeSpan, startNs: bigint, durationMs: number): TreeSpan => {
+    const startTimeUnixNano = String(BigInt(startTime) * 1_000_000n + startNs);
+    return { ...span, startTimeUnixNano, durationMs };
+  };
+  const child = at(makeSpan(0, 0), 700_300n, 0.1);
+  const nodes = flattenTrace(answerOf(at(makeSpan(0, 0, [child]), 700_000n, 0.25)));
+  expect(nodes.map(({ startMs, endMs }) => [startMs, endMs])).toEqual([
+    [0, 0.25],
+    [0.0003, 0.1003],
+  ]);
+});
+
 test("ten thousand spans below each other, and beside each other", () => {
   let chain = makeSpan(0, 1);
   for (let i = 2; i <= 10_000; i++) chain = makeSpan(0, i, [chain]);

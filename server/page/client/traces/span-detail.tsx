@@ -13,9 +13,8 @@ export function SpanDetail({ node }: { node: SpanNode }) {
   return (
     <div class="row-detail">
       <p>
-        {`Began ${nameDuration(Math.max(0, startMs))} after the trace, took ${nameDuration(endMs - startMs)}, ${nameDuration(Math.max(0, selfMs))} of it by itself.`}
+        {`Began ${nameDuration(startMs)} after the trace, took ${nameDuration(endMs - startMs)}, ${nameDuration(Math.max(0, selfMs))} of it by itself.`}
         {span.orphan === true ? " Its parent is not stored." : ""}
-        {startMs < 0 ? " It began before the trace: the clocks of its hosts differ." : ""}
       </p>
       <table class="fields">
         <tbody>

@@ -2,7 +2,7 @@
 
 import type { TraceAnswer, TreeSpan } from "./answers.ts";
 
-/** A span with its place in the tree. Times are milliseconds since the start of the trace. */
+/** A span with its place in the tree. Times are milliseconds since the first span of the trace began. */
 export interface SpanNode {
   span: TreeSpan;
   depth: number;
@@ -21,14 +21,14 @@ export interface SpanNode {
 }
 
 /** All spans of a trace, each before its children. */
-export function flattenTrace({ roots, startTime }: TraceAnswer): SpanNode[] {
+export function flattenTrace({ roots }: TraceAnswer): SpanNode[] {
   const nodes: SpanNode[] = [];
-  const origin = BigInt(startTime) * 1_000_000n;
+  const originNs = firstStartNs(roots);
   const open = roots.toReversed().map((span) => ({ span, parent: undefined as SpanNode | undefined }));
   // A loop: traces may be ten thousand spans deep.
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { span, parent } = next;
-    const startMs = Number(BigInt(span.startTimeUnixNano) - origin) / 1e6;
+    const startMs = Number(BigInt(span.startTimeUnixNano) - originNs) / 1e6;
     const node: SpanNode = {
       ...{ span, parent, depth: parent === undefined ? 0 : parent.depth + 1 },
       ...{ startMs, endMs: startMs + (span.durationMs ?? 0), selfMs: 0, children: [], below: 0 },
@@ -47,6 +47,18 @@ export function flattenTrace({ roots, startTime }: TraceAnswer): SpanNode[] {
     parent.longestMs = Math.max(parent.longestMs, node.longestMs);
   }
   return nodes;
+}
+
+/** The start of the earliest span. The trace's own `startTime` is in whole milliseconds: too coarse for a short trace. */
+function firstStartNs(roots: readonly TreeSpan[]): bigint {
+  let first: bigint | undefined;
+  const open = [...roots];
+  for (let span = open.pop(); span !== undefined; span = open.pop()) {
+    const startNs = BigInt(span.startTimeUnixNano);
+    if (first === undefined || startNs < first) first = startNs;
+    for (const child of span.children) open.push(child);
+  }
+  return first ?? 0n;
 }
 
 export function isError({ statusCode }: TreeSpan): boolean {
