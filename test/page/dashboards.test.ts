@@ -91,7 +91,8 @@ describe.skipIf(noBrowser !== undefined)("dashboards", () => {
     await focus("Edit");
     await page.keyboard.press("Enter");
     await focus("Move Rows");
-    for (const key of ["ArrowDown", "ArrowRight", "Shift+ArrowLeft"]) await page.keyboard.press(key);
+    for (const key of ["ArrowDown", "ArrowRight", "Shift+ArrowLeft", "Control+ArrowDown"])
+      await page.keyboard.press(key);
     await page.getByText("Column 2, row 2, 11 wide, 6 high").waitFor();
     await focus("Edit Errors");
     await page.keyboard.press("Enter");

@@ -6,6 +6,7 @@ import { noBrowser, PageTest } from "./browser.ts";
 
 const startMs = Date.UTC(2026, 0, 29, 12);
 const traceId = "de8471f4caa64de97801204904f6db04";
+const shortId = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 const wideId = "62c475af06b43e929439a596bf85535d";
 
 function makeSpan(
@@ -27,6 +28,16 @@ function makeSpan(
   };
 }
 
+/** A trace of 200 µs that begins in the middle of a millisecond; its second half is a call. */
+function shortSpans() {
+  const nano = (ns: bigint) => String(BigInt(startMs - 120_000) * 1_000_000n + 700_000n + ns);
+  const times = (from: bigint, to: bigint) => ({ startTimeUnixNano: nano(from), endTimeUnixNano: nano(to) });
+  return [
+    makeSpan(shortId, 1, null, "cache lookup", 0, 0, times(0n, 200_000n)),
+    makeSpan(shortId, 2, 1, "memory read", 0, 0, times(100_000n, 200_000n)),
+  ];
+}
+
 describe.skipIf(noBrowser !== undefined)("traces", () => {
   let site: PageTest;
   const range = `from=${startMs - 60_000}&to=${startMs + 600_000}`;
@@ -40,6 +51,7 @@ describe.skipIf(noBrowser !== undefined)("traces", () => {
       ...Array.from({ length: 40 }, (_, i) =>
         makeSpan((i + 1).toString(16).padStart(32, "0"), 1, null, "web GET /", i * 1_000, i * 1_000 + 20 + i),
       ),
+      ...shortSpans(),
       makeSpan(wideId, 1, null, "batch run", 10_000, 20_000),
       ...Array.from({ length: 9_000 }, (_, i) =>
         makeSpan(wideId, i + 2, 1, `batch step-${i}`, 10_000 + i, 10_001 + i),
@@ -139,6 +151,41 @@ describe.skipIf(noBrowser !== undefined)("traces", () => {
     await page.getByLabel("Hide below").selectOption("10");
     await page.getByText("cart list").waitFor({ state: "detached" });
     expect(await page.locator(".span-line").count()).toBe(3);
+  });
+
+  test("a trace of less than a millisecond is drawn where its spans ran", async () => {
+    const page = await site.open(`/traces/${shortId}?span=0000000000000002`);
+    await page.getByText("Began 100 µs after the trace, took 100 µs").waitFor();
+    const axis = (await page.locator(".span-axis").first().boundingBox())!;
+    const places = await page.locator(".span-bar").evaluateAll((bars) => {
+      return bars.map((bar) => {
+        const { left, width } = bar.getBoundingClientRect();
+        return [left, width];
+      });
+    });
+    const shares = places.map(([left, width]) => [(left! - axis.x) / axis.width, width! / axis.width]);
+    expect(shares).toEqual([
+      [expect.closeTo(0, 1), expect.closeTo(1, 1)],
+      [expect.closeTo(0.5, 1), expect.closeTo(0.5, 1)],
+    ]);
+  });
+
+  test("keys of the browser are left to it", async () => {
+    const page = await site.open(`/traces/${traceId}?span=0000000000000003`, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const field = page.getByRole("cell", { name: "timed out" });
+    await field.waitFor();
+    await field.selectText();
+    await page.keyboard.press("Control+c");
+    await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe("timed out");
+    const path = page.getByRole("button", { name: "Critical path" });
+    expect(await path.getAttribute("aria-pressed")).toBe("false");
+    await page.keyboard.press("c");
+    expect(await path.getAttribute("aria-pressed")).toBe("true");
+    await page.keyboard.press("Alt+ArrowDown");
+    await page.keyboard.press("Control+j");
+    expect(new URL(page.url()).searchParams.get("span")).toBe("0000000000000003");
   });
 
   test("a trace of ten thousand spans, each below the one before", async () => {

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { go } from "../browser/address.ts";
+import { isPageKey } from "../ui/keys.ts";
 import { places } from "./places.ts";
 
 /** Keys of elements that a screen may have, and what they are for. */
@@ -28,8 +29,7 @@ export function Shortcuts() {
   useEffect(() => {
     let chordUntilMs = 0;
     const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event.target) || list.current!.open) return;
+      if (event.defaultPrevented || !isPageKey(event) || list.current!.open) return;
       const nowMs = performance.now();
       const place = nowMs < chordUntilMs ? places.find(({ key }) => key === event.key) : undefined;
       chordUntilMs = event.key === "g" ? nowMs + chordMs : 0;
@@ -63,10 +63,6 @@ export function Shortcuts() {
       </form>
     </dialog>
   );
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input, textarea, select");
 }
 
 /** True where an element of the screen has the key. */

@@ -1,6 +1,7 @@
 /** The widgets of a dashboard on its grid; in the editor they are moved and resized by pointer and by keys. */
 
 import { useRef, useState } from "preact/hooks";
+import { hasModifier } from "../ui/keys.ts";
 import type { GridPlace, KeptWidget } from "./answers.ts";
 import { contentOf } from "./answers.ts";
 import { makeChart } from "./kept-dashboards.ts";
@@ -152,6 +153,7 @@ function Tools({ widget, place, cellWidth, onDrag, onDrop, onEdit, onRemove }: T
       aria-label={`${label} ${title}`}
       title={`${label}: drag, or arrow keys${kind === "move" ? "; with Shift they resize" : ""}`}
       onKeyDown={(event) => {
+        if (hasModifier(event)) return;
         const next = placeAfterKey(place, event.key, kind === "resize" || event.shiftKey);
         if (next === undefined) return;
         event.preventDefault();

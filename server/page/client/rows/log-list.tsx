@@ -7,6 +7,7 @@ import type { FoundLog } from "../api/answers.ts";
 import { wanted } from "../found/search-state.ts";
 import { clock } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
+import { isPageKey } from "../ui/keys.ts";
 import { type ListPlace, VirtualList } from "../ui/virtual-list.tsx";
 import { styleOfLevel } from "./level-colour.ts";
 import { RowDetail } from "./row-detail.tsx";
@@ -48,7 +49,7 @@ export function LogList({ rows, isStale, open, end, onNearEnd, onScroll, place }
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!isPageKey(event)) return;
       if (event.key === "j") move(1);
       else if (event.key === "k") move(-1);
       else if (event.key === "Enter" && focused.value !== undefined && !isControl(event.target))
@@ -124,13 +125,6 @@ function RowLine({ row, columns, isOpen, isFocused, onClick }: RowLineProps) {
       ))}
       <bdi class="message">{message.slice(0, lineCharactersMax)}</bdi>
     </div>
-  );
-}
-
-/** True where keys write text. */
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable)
   );
 }
 

@@ -8,6 +8,7 @@ import { go, parameters, path, withParameters } from "../browser/address.ts";
 import { nameDuration } from "../time/range.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
+import { isPageKey } from "../ui/keys.ts";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import type { TraceAnswer } from "./answers.ts";
 import { Minimap, type TraceWindow } from "./minimap.tsx";
@@ -76,7 +77,8 @@ function Waterfall({ answer }: { answer: TraceAnswer }) {
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.target instanceof HTMLElement && event.target.matches("input, button, a, summary")) return;
+      if (!isPageKey(event)) return;
+      if (event.target instanceof HTMLElement && event.target.matches("button, a, summary")) return;
       const node = shown[focused];
       if (event.key === "j" || event.key === "ArrowDown") step(1);
       else if (event.key === "k" || event.key === "ArrowUp") step(-1);
