@@ -1,10 +1,11 @@
 /** All of a row: its message, and its fields with what can be done with each. */
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { FoundLog } from "../api/answers.ts";
 import { linkOfRun } from "../found/search-state.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { readJson } from "../ui/json-text.ts";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { FieldActions } from "./field-actions.tsx";
 import { Surroundings } from "./surroundings.tsx";
@@ -14,15 +15,22 @@ const messageCharactersMax = 20_000;
 
 export function RowDetail({ row }: { row: FoundLog }) {
   const [isWhole, setIsWhole] = useState(false);
+  const [isRaw, setIsRaw] = useState(false);
   const [isAround, setIsAround] = useState(false);
   const { message, attributes } = row;
-  const json = jsonOf(message);
+  const json = useMemo(() => readJson(message), [message]);
+  const tree = isRaw ? undefined : json;
   const fields = Object.entries({ log_level: row.log_level, ...attributes });
-  const isCut = !isWhole && message.length > messageCharactersMax;
+  const isCut = tree === undefined && !isWhole && message.length > messageCharactersMax;
   return (
     <div class="row-detail">
       <div class="actions">
         <CopyButton name="Copy message" text={() => message} />
+        {json === undefined ? null : (
+          <button type="button" class="quiet" aria-pressed={isRaw} onClick={() => setIsRaw(!isRaw)}>
+            Raw text
+          </button>
+        )}
         <CopyButton name="Copy JSON" text={() => JSON.stringify(row, null, 2)} />
         {row.id === undefined ? null : (
           <>
@@ -42,12 +50,12 @@ export function RowDetail({ row }: { row: FoundLog }) {
         )}
       </div>
       {isAround && row.id !== undefined ? <Surroundings row={row} id={row.id} /> : null}
-      {json === undefined ? (
+      {tree === undefined ? (
         <pre class="message">
           <bdi>{isCut ? message.slice(0, messageCharactersMax) : message}</bdi>
         </pre>
       ) : (
-        <JsonTree value={json} />
+        <JsonTree value={tree} />
       )}
       {isCut ? (
         <button type="button" onClick={() => setIsWhole(true)}>
@@ -75,14 +83,4 @@ export function RowDetail({ row }: { row: FoundLog }) {
       </table>
     </div>
   );
-}
-
-/** The object or list that a message is; undefined where it is other text. */
-function jsonOf(message: string): unknown {
-  if (!/^\s*[[{]/.test(message)) return undefined;
-  try {
-    return JSON.parse(message);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,10 @@
 /** A JSON value as a tree that opens and closes. */
 
+import type { JsonNode } from "./json-text.ts";
+
 interface JsonTreeProps {
-  value: unknown;
-  name?: string;
+  value: JsonNode;
+  name?: string | undefined;
   depth?: number;
 }
 
@@ -17,25 +19,29 @@ export function JsonTree({ value, name, depth = 0 }: JsonTreeProps) {
         <bdi class="json-name">{name}</bdi>:{" "}
       </>
     );
-  if (value === null || typeof value !== "object" || depth === depthMax)
+  if (!("members" in value) || depth === depthMax)
     return (
       <div class="json-leaf">
         {label}
-        <bdi class={`json-${value === null ? "null" : typeof value}`}>{JSON.stringify(value)}</bdi>
+        <bdi class={`json-${value.kind}`}>{leafText(value)}</bdi>
       </div>
     );
-  const members = Object.entries(value);
-  const isList = Array.isArray(value);
+  const { kind, members } = value;
   return (
     <details class="json" open={depth < 2}>
       <summary>
         {label}
-        {isList ? `[${members.length}]` : `{${members.length}}`}
+        {kind === "list" ? `[${members.length}]` : `{${members.length}}`}
       </summary>
-      {members.slice(0, membersMax).map(([key, member]) => (
-        <JsonTree key={key} name={key} value={member} depth={depth + 1} />
+      {members.slice(0, membersMax).map((member, i) => (
+        <JsonTree key={i} name={member.name ?? String(i)} value={member.value} depth={depth + 1} />
       ))}
       {members.length > membersMax ? <p class="hint">and {members.length - membersMax} more</p> : null}
     </details>
   );
+}
+
+/** The text of a value. Characters of a string that are escaped without need are shown as themselves. */
+function leafText({ kind, text }: JsonNode): string {
+  return kind === "string" ? JSON.stringify(JSON.parse(text)) : text;
 }
