@@ -51,8 +51,18 @@ export function resolveTime(text: string, nowMs: number): number | undefined {
 export function readTimeText(text: string, offsetMinutes: (ms: number) => number): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/.exec(text.trim());
   if (match === null) return undefined;
-  const utcMs = Date.parse(`${match[1]}T${match[2] ?? "00:00"}Z`);
-  return Number.isNaN(utcMs) ? undefined : utcMs - offsetMinutes(utcMs) * 60_000;
+  const clockMs = Date.parse(`${match[1]}T${match[2] ?? "00:00"}Z`);
+  return Number.isNaN(clockMs) ? undefined : fromClockMs(clockMs, offsetMinutes);
+}
+
+/**
+ * When a clock of the zone shows what one of UTC shows at `clockMs`: the earlier time where it does so twice, and a time
+ * as far behind the change where the clocks skip it.
+ */
+function fromClockMs(clockMs: number, offsetMinutes: (ms: number) => number): number {
+  const before = clockMs - offsetMinutes(clockMs - unitMs.d!) * unitMs.m!;
+  const offsetMs = offsetMinutes(before) * unitMs.m!;
+  return before + offsetMs === clockMs ? before : clockMs - offsetMs;
 }
 
 /** What a range means now. A range that means nothing, or ends before it begins, is the default one. */
