@@ -26,11 +26,10 @@ export async function signIn(token: string): Promise<void> {
   needsSignIn.value = false;
 }
 
-/** Signs out, at the identity provider too where that offers it. */
-export async function signOut(): Promise<void> {
+/** Signs out. Resolves with where to go then: to the identity provider where that offers to sign out there too. */
+export async function signOut(): Promise<string> {
   const { redirect } = await ask<{ redirect?: string }>("/api/v1/session", { method: "DELETE" });
-  // The whole page goes: nothing of what was shown stays.
-  location.assign(redirect ?? "/signin");
+  return redirect ?? "/signin";
 }
 
 /** Whether the person may do something; false until that is known. */

@@ -4,12 +4,13 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isChunkMissing, loadChunk } from "../api/chunk.ts";
 import { needsSignIn } from "../api/client.ts";
-import { loadSession, session, signOut } from "../api/session.ts";
+import { loadSession, session } from "../api/session.ts";
 import { followLinks, path } from "../browser/address.ts";
 import { theme } from "../browser/theme.ts";
 import { zone } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ChunkNotice } from "./chunk-notice.tsx";
+import { leave } from "./leave.ts";
 import { places, screenOf } from "./places.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 
@@ -79,7 +80,7 @@ function Person() {
       <span class="person" title={`Role: ${who.role}`}>
         <bdi>{who.name}</bdi>
       </span>
-      <button type="button" class="quiet" onClick={() => void signOut()}>
+      <button type="button" class="quiet" onClick={() => void leave()}>
         Sign out
       </button>
     </>
