@@ -43,6 +43,29 @@ describe.skipIf(noBrowser !== undefined)("investigations", () => {
     await page.getByText(/, of the trace/).waitFor();
   });
 
+  test("what a language model wrote leads to its evidence", async () => {
+    const page = await site.openAs(site.server.adminToken, `/investigations?${new URLSearchParams(range)}`);
+    // The server has no model: its answer is given what one writes.
+    await page.route(/\/api\/v1\/investigations\/[^/]+$/, async (route) => {
+      const response = await route.fetch();
+      const opened = (await response.json()) as {
+        answer: { suspects: { evidence: { id: string }[] }[]; narrative?: object[] };
+      };
+      const { id } = opened.answer.suspects.at(-1)!.evidence.at(-1)!;
+      opened.answer.narrative = [{ sentence: "It was the disk.", evidence: [id] }];
+      await route.fulfill({ response, json: opened });
+    });
+    await page.getByRole("button", { name: "Investigate" }).click();
+    const link = page.getByRole("link", { name: /^Evidence / });
+    const name = (await link.getAttribute("href"))!.slice(1);
+    await link.click();
+    await page.locator(`[id="${name}"]:focus`).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#${name}`);
+    const top = (await page.locator(`[id="${name}"]`).boundingBox())!.y;
+    expect(top).toBeLessThan(page.viewportSize()!.height);
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
   test("people say whether it was right, and the list tells", async () => {
     const page = await site.openAs(site.server.adminToken, `/investigations?${new URLSearchParams(range)}`);
     await page.getByRole("button", { name: "Investigate" }).click();

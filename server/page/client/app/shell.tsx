@@ -56,7 +56,7 @@ export function Shell() {
         </button>
       </header>
       <Shortcuts />
-      <main id="content">
+      <main id="content" tabIndex={-1}>
         <ChunkNotice />
         <Screen />
       </main>

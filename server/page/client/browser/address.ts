@@ -84,6 +84,8 @@ export function followLinks(isOwn: (path: string) => boolean): void {
     const link = (event.target as Element | null)?.closest("a");
     if (link == null || link.target !== "" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || !isOwn(link.pathname)) return;
+    // The browser itself goes to a part of the document, with its scroll and focus, and tells it by `popstate`.
+    if (link.hash !== "" && link.pathname + link.search === location.pathname + location.search) return;
     event.preventDefault();
     go(link.href);
   });

@@ -161,7 +161,7 @@ function Narrative({
         ))}
       </p>
       {asked.map(({ id, query, sentence }) => (
-        <p key={id} id={`evidence-${id}`}>
+        <p key={id} id={`evidence-${id}`} tabIndex={-1}>
           <span class="evidence-id">{id}</span> {sentence}: <a href={linkOfQuery(query, window)}>{query}</a>
         </p>
       ))}

@@ -76,7 +76,7 @@ function EvidenceLine({ evidence, window }: { evidence: ShownEvidence; window: S
   const { id, sentence, query, at, message, traceId } = evidence;
   const row = linkOfRow(evidence, window);
   return (
-    <li id={`evidence-${id}`}>
+    <li id={`evidence-${id}`} tabIndex={-1}>
       <span class="evidence-id">{id}</span>
       <div>
         <bdi>{sentence}</bdi>
