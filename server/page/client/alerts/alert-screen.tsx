@@ -5,6 +5,7 @@ import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, path } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { clock } from "../time/zone.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { ManagedBadge, ManagedNote } from "../ui/managed-badge.tsx";
@@ -47,6 +48,7 @@ export function AlertScreen() {
   const reload = () => void loading.load(id);
   usePolling(reload, pollMs, id);
   const found = loading.answer.value;
+  useSubject(found?.id === id ? found.saved.alert.metadata.name : undefined);
   return (
     <div class="screen">
       {loading.problem.value === undefined ? null : (

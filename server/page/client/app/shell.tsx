@@ -7,16 +7,18 @@ import { needsSignIn } from "../api/client.ts";
 import { loadSession, session } from "../api/session.ts";
 import { followLinks, path } from "../browser/address.ts";
 import { theme } from "../browser/theme.ts";
+import { useDocumentTitle } from "../browser/title.ts";
 import { zone } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ChunkNotice } from "./chunk-notice.tsx";
 import { leave } from "./leave.ts";
-import { places, screenOf } from "./places.ts";
+import { hasScreen, nameOf, places, screenOf } from "./places.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 
-followLinks((own) => screenOf(own) !== undefined);
+followLinks(hasScreen);
 
 export function Shell() {
+  useDocumentTitle(nameOf(needsSignIn.value ? "/signin" : path.value));
   return (
     <>
       <a class="skip" href="#content">

@@ -6,6 +6,7 @@ import { askWithEtag } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, path, withParameters } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -26,6 +27,7 @@ export function DashboardScreen() {
   );
   useEffect(() => void loading.load(id), [id]);
   const found = loading.answer.value;
+  useSubject(found?.answer.dashboard.metadata.title);
   return (
     <div class="screen">
       {loading.problem.value === undefined ? null : (

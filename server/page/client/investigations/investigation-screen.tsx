@@ -3,6 +3,7 @@
 import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
 import { path } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { nameDuration } from "../time/range.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
@@ -24,6 +25,7 @@ export function InvestigationScreen() {
   const reload = () => void loading.load(id);
   usePolling(reload, pollMs, id);
   const found = loading.answer.value;
+  useSubject(found?.id === id ? found.answer?.summary : undefined);
   return (
     <div class="screen">
       {loading.problem.value === undefined ? null : (

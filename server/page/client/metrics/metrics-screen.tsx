@@ -7,6 +7,7 @@ import { ask } from "../api/client.ts";
 import { makeLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
 import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
 import { defaultRange, type ResolvedRange, resolveRange } from "../time/range.ts";
@@ -81,6 +82,7 @@ function choose(changes: Partial<MetricChoice>): void {
 export function MetricsScreen() {
   const { range, choice } = readAddress();
   const { metric, where } = choice;
+  useSubject(metric);
   const resolved = useSignal(resolveRange(range, Date.now()));
   useEffect(() => {
     resolved.value = resolveRange(range, Date.now());

@@ -3,6 +3,7 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { may } from "../api/session.ts";
+import { useSubject } from "../browser/title.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
 import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
 import { foundRows, hasMore, loadFirstRows, rowsProblem, rowsRun, warnings } from "../found/found-rows.ts";
@@ -32,6 +33,7 @@ function startedRows(): SearchRun | undefined {
 
 export function SearchScreen() {
   const { query, range } = wanted.value;
+  useSubject(query);
   useEffect(() => void startRun(), [query, range.from, range.to]);
   useSignalEffect(() => {
     const started = startedRows();

@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { may } from "../api/session.ts";
 import { path } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { GroupSight } from "./group-sight.tsx";
 import { Health } from "./health.tsx";
 import { environments, groups, ingestionRules, resourceRules, telemetryRules } from "./kinds.ts";
@@ -53,6 +54,7 @@ const sections: readonly Section[] = [
 export function SettingsScreen() {
   const seen = sections.filter(({ permission }) => may(permission));
   const section = sections.find(({ href }) => href === path.value);
+  useSubject(section?.name);
   return (
     <div class="screen">
       <nav class="choice" aria-label="Settings">

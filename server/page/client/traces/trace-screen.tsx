@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { ask } from "../api/client.ts";
 import { makeLoading } from "../api/loading.ts";
 import { go, parameters, path, withParameters } from "../browser/address.ts";
+import { useSubject } from "../browser/title.ts";
 import { nameDuration } from "../time/range.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
@@ -30,6 +31,7 @@ export function TraceScreen() {
     void trace.load(id);
   }, [id]);
   const answer = trace.answer.value;
+  useSubject(answer?.roots[0]?.name);
   if (trace.problem.value !== undefined)
     return (
       <p class="problem" role="alert">
