@@ -22,6 +22,8 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
   const isVisible = (alertId: string, caller: Caller) =>
     caller.role === "admin" || alertOf(alertId, caller) !== undefined;
   const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
+  const visibleOf = (alertId: string, caller: Caller) =>
+    isVisible(alertId, caller) ? outbox.list().filter(({ event }) => event.alertId === alertId) : [];
   return [
     defineRoute({
       ...shared,
@@ -30,10 +32,16 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
       permission: "search",
       summary: "Notifications, the newest first",
       tag: "notifications",
-      query: { limit: integerFrom(1, notificationsListedMax).optional(), cursor: z.string().optional() },
+      query: {
+        limit: integerFrom(1, notificationsListedMax).optional(),
+        cursor: z.string().optional(),
+        alertId: z.string().optional(),
+      },
       parameterName: "parameter",
       handle: async ({ caller, query }) => {
-        const { page, ...next } = pageOf(visible(caller), query);
+        const { alertId } = query;
+        const all = alertId === undefined ? visible(caller) : visibleOf(alertId, caller);
+        const { page, ...next } = pageOf(all, query);
         const isWhole = (alertId: string) => alertOf(alertId, caller)?.isWhole ?? true;
         return {
           notifications: page.map((each) => notificationReply(each, isWhole(each.event.alertId))),

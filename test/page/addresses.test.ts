@@ -38,6 +38,27 @@ describe.skipIf(noBrowser !== undefined)("addresses", () => {
     await page.getByRole("heading", { name: "Alerts" }).waitFor();
   });
 
+  test("an alert's own notifications are asked for, and more of them than are shown are told of", async () => {
+    const page = await site.openAs(site.server.adminToken, "/alerts");
+    // The server has notified nobody: its answer is given what it lists after a long fire.
+    await page.route("**/api/v1/notifications?*", (route) => {
+      const asked = new URL(route.request().url()).searchParams;
+      const notifications = Array.from({ length: Number(asked.get("limit")) }, (_, i) => ({
+        ...{ id: `n${i}`, type: "alertFired", alertId: asked.get("alertId"), alertName: "late", fireId: "f" },
+        destination: { type: "slack", name: `slack #ops${i}` },
+        ...{ createdAt: startMs - i, status: "delivered", tries: 1, nextTryAt: null, endedAt: startMs },
+        problem: null,
+      }));
+      return route.fulfill({ json: { notifications, cursor: "next" } });
+    });
+    const asked = page.waitForRequest(/\/api\/v1\/notifications\?/);
+    await page.goto(`${site.server.url}/alerts/late`);
+    expect(new URL((await asked).url()).searchParams.get("alertId")).toBe("late");
+    await page.getByRole("cell", { name: "slack #ops99" }).waitFor();
+    await page.getByText("The newest 100 are shown.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
   test("each screen has a title", async () => {
     const page = await site.openAs(site.server.adminToken, "/");
     const titles = [

@@ -82,6 +82,25 @@ test("new ones before the first page, and the end of the last one of a page, mov
   expect((await list(`limit=2&cursor=${cursor}`)).notifications.map(({ id }) => id)).toEqual(["n2", "n3"]);
 });
 
+test("those of one alert are found behind any number of others, page by page, by who may see them", async () => {
+  const rare = all.map((each, i) => {
+    return { ...each, id: `rare${i}`, event: { ...each.event, alertId: "alert-2" }, createdAtMs: 10 - i };
+  });
+  const others = Array.from({ length: 1_500 }, (_, i) => makeAt(`n${i}`, `s${i}`, 5_000 - i));
+  all = [...others, ...rare];
+  const ofAlert = async (query: string) => {
+    const { notifications, cursor } = await list(query);
+    return { ids: notifications.map(({ id }) => id), cursor };
+  };
+  expect((await ofAlert("alertId=alert-2")).ids).toEqual([]);
+  alerts.set("alert-2", alerts.get("alert-1")!);
+  expect(await ofAlert("alertId=alert-2")).toEqual({ ids: rare.map(({ id }) => id), cursor: undefined });
+  const first = await ofAlert("alertId=alert-2&limit=4");
+  expect(first.ids).toEqual(["rare0", "rare1", "rare2", "rare3"]);
+  const second = await ofAlert(`alertId=alert-2&limit=4&cursor=${first.cursor}`);
+  expect(second).toEqual({ ids: ["rare4", "rare5", "rare6"], cursor: undefined });
+});
+
 test("what receivers answered is shown to who reads all that the alert reads", async () => {
   all = [{ ...all[0]!, problem: "the receiver answered 500: service.name=pay" }, all[1]!];
   const problems = async () => (await list("")).notifications.map(({ problem }) => problem);

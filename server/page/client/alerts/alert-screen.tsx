@@ -22,24 +22,34 @@ import { StateBadge } from "./state-badge.tsx";
 import { TestDialog } from "./test-dialog.tsx";
 
 const pollMs = 15_000;
+const notificationsShownMax = 100;
 
 interface AlertPage {
   id: string;
   saved: AlertAnswer;
   state: AlertStateAnswer;
   fires: AlertFire[];
+  /** The newest ones. */
   notifications: NotificationAnswer[];
+  hasOlder: boolean;
+}
+
+interface NotificationPage {
+  notifications: NotificationAnswer[];
+  /** Absent where these are all. */
+  cursor?: string;
 }
 
 async function loadAlert(id: string, signal: AbortSignal): Promise<AlertPage> {
   const at = `/api/v1/alerts/${encodeURIComponent(id)}`;
-  const [saved, state, { fires }, { notifications }] = await Promise.all([
+  const listed = new URLSearchParams({ alertId: id, limit: String(notificationsShownMax) });
+  const [saved, state, { fires }, { notifications, cursor }] = await Promise.all([
     ask<AlertAnswer>(at, { signal }),
     ask<AlertStateAnswer>(`${at}/state`, { signal }),
     ask<{ fires: AlertFire[] }>(`${at}/fires`, { signal }),
-    ask<{ notifications: NotificationAnswer[] }>("/api/v1/notifications", { signal }),
+    ask<NotificationPage>(`/api/v1/notifications?${listed}`, { signal }),
   ]);
-  return { id, saved, state, fires, notifications: notifications.filter(({ alertId }) => alertId === id) };
+  return { id, saved, state, fires, notifications, hasOlder: cursor !== undefined };
 }
 
 export function AlertScreen() {
@@ -62,7 +72,7 @@ export function AlertScreen() {
 }
 
 function Found({
-  found: { id, saved, state, fires, notifications },
+  found: { id, saved, state, fires, notifications, hasOlder },
   reload,
 }: {
   found: AlertPage;
@@ -118,6 +128,7 @@ function Found({
       <InstanceTable instances={state.instances} />
       <h2>Notifications</h2>
       <NotificationTable notifications={notifications} reload={reload} />
+      {hasOlder ? <p class="hint">The newest {notificationsShownMax} are shown.</p> : null}
       <p class="hint">
         Saved by {saved.updatedBy}, {clock.value.short(saved.updatedAt)}.
         {state.evaluatedThrough === null

@@ -7,8 +7,6 @@ import { clock } from "../time/zone.ts";
 import { TableBox } from "../ui/table-box.tsx";
 import type { NotificationAnswer } from "./answers.ts";
 
-const shownMax = 100;
-
 const statusNames: Readonly<Record<NotificationAnswer["status"], string>> = {
   waiting: "waiting",
   delivered: "delivered",
@@ -53,7 +51,7 @@ export function NotificationTable({ notifications, reload }: NotificationTablePr
           </tr>
         </thead>
         <tbody>
-          {notifications.slice(0, shownMax).map((each) => (
+          {notifications.map((each) => (
             <tr key={each.id}>
               <td class="time">{clock.value.short(each.createdAt)}</td>
               <td>{each.type === "alertResolved" ? "the end" : "the begin"}</td>
