@@ -55,6 +55,36 @@ describe.skipIf(noBrowser !== undefined)("the metrics screen", () => {
     await page.getByText("Would have fired 3 times").waitFor();
   });
 
+  test("the same range again, and Refresh, show what has come since", async () => {
+    const send = async (value: number, hoursAgo = 0) => {
+      const timestamp = Date.now() - hoursAgo * 3_600_000;
+      const sample = { timestamp, name: "queue_length", value, labels: { queue: `q${value}` } };
+      expect((await ingest(site.server, lines([sample]), {}, "metrics")).json.accepted).toBe(1);
+    };
+    await send(1);
+    await send(4, 3);
+    const page = await site.open("/metrics/explore?metric=queue_length&by=queue");
+    const latest = page.locator(".legend-value");
+    await expect.poll(() => latest.allTextContents()).toEqual(["1"]);
+    const labels = page.getByRole("region", { name: "Labels" });
+    await labels.getByText("values").click();
+    const values = labels.getByRole("button", { name: /^q/ });
+    await expect.poll(() => values.allTextContents()).toEqual(["q1"]);
+    const choose = async (name: string) => {
+      await page.locator("#range").click();
+      await page.locator("#range-box").getByRole("button", { name }).click();
+    };
+    await send(2);
+    await choose("Last hour");
+    await expect.poll(() => latest.count()).toBe(2);
+    await expect.poll(() => values.allTextContents()).toEqual(["q1", "q2"]);
+    await send(3);
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await expect.poll(() => latest.count()).toBe(3);
+    await choose("Last 4 hours");
+    await expect.poll(() => values.allTextContents()).toEqual(["q1", "q2", "q3", "q4"]);
+  });
+
   test("a metric becomes a widget of a new dashboard, and then of one that is there", async () => {
     const page = await site.openAs(site.server.adminToken, `/metrics/explore?${range}&metric=memory_used_mb`);
     const add = async (title: string, dashboard?: string) => {

@@ -8,7 +8,7 @@ import { useLoading } from "../api/loading.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import { seriesOf } from "../charts/chart-series.ts";
 import { TimeChart } from "../charts/time-chart.tsx";
-import { resolveRange } from "../time/range.ts";
+import { isSameRange, resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import type { AlertFire, SavedAlert } from "./answers.ts";
 import { nameInstance, nameOperators } from "./names.ts";
@@ -43,7 +43,13 @@ export function AlertChart({ alert, fires }: { alert: SavedAlert; fires: readonl
   return (
     <div class={loading.isLoading.value ? "stale" : ""}>
       <div class="screen-head">
-        <RangePicker range={range} onChange={({ from, to }) => setRange(from, to)} />
+        <RangePicker
+          range={range}
+          onChange={(next) => {
+            if (isSameRange(next, range)) runs.value++;
+            else setRange(next.from, next.to);
+          }}
+        />
         <button type="button" onClick={() => runs.value++}>
           Refresh
         </button>

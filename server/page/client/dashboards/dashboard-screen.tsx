@@ -7,7 +7,7 @@ import { useLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, path, withParameters } from "../browser/address.ts";
 import { useSubject } from "../browser/title.ts";
-import { resolveRange } from "../time/range.ts";
+import { isSameRange, resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ManagedBadge, ManagedNote } from "../ui/managed-badge.tsx";
@@ -98,7 +98,10 @@ function Found({ found, etag, reload }: FoundProps) {
         <span class="grow" />
         <RangePicker
           range={range}
-          onChange={({ from, to }) => go(withParameters({ from, to: to === "now" ? null : to }))}
+          onChange={(next) => {
+            if (isSameRange(next, range)) runs.value++;
+            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
+          }}
         />
         <select
           aria-label="Refresh"

@@ -4,7 +4,13 @@ import { batch, computed, signal } from "@preact/signals";
 import { loadChunk } from "../api/chunk.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import type { QueryKind } from "../query/language.ts";
-import { defaultRange, type RangeText, type ResolvedRange, resolveRange } from "../time/range.ts";
+import {
+  defaultRange,
+  isSameRange,
+  type RangeText,
+  type ResolvedRange,
+  resolveRange,
+} from "../time/range.ts";
 import { rememberQuery } from "./history.ts";
 
 /** How what is found is shown. */
@@ -76,17 +82,14 @@ async function findKind(query: string): Promise<QueryKind | undefined> {
 /** Searches for another text, or in another range: a step that the browser's Back button undoes. */
 export function search(changes: { query?: string; range?: RangeText }): void {
   const { query, range } = { ...wanted.value, ...changes };
-  const isDefault = range.from === defaultRange.from && range.to === defaultRange.to;
+  const isDefault = isSameRange(range, defaultRange);
   const href = withParameters({
     q: query,
     from: isDefault ? null : range.from,
     to: isDefault || range.to === "now" ? null : range.to,
     row: null,
   });
-  const isSame =
-    query === wanted.value.query &&
-    range.from === wanted.value.range.from &&
-    range.to === wanted.value.range.to;
+  const isSame = query === wanted.value.query && isSameRange(range, wanted.value.range);
   // The same search again: relative times have moved on.
   if (isSame) void startRun();
   else go(href);

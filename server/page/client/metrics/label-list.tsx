@@ -94,13 +94,13 @@ interface SeriesValues {
 }
 
 function OpenValues({ label, choice, range, onChoose }: LabelValuesProps) {
-  const values = useLoading((query: string, signal: AbortSignal) =>
+  const values = useLoading((asked: ResolvedRange & { query: string }, signal: AbortSignal) =>
     ask<SeriesValues>("/api/v1/query/values", {
-      ...{ body: { ...range, query, signal: "metrics", field: label, limit: valuesMax }, signal },
+      ...{ body: { ...asked, signal: "metrics", field: label, limit: valuesMax }, signal },
     }),
   );
   const query = selectorOf(choice);
-  useEffect(() => void values.load(query), [query, range]);
+  useEffect(() => void values.load({ ...range, query }), [query, range]);
   if (values.problem.value !== undefined) return <p class="problem small">{values.problem.value.message}</p>;
   const answer = values.answer.value;
   return (

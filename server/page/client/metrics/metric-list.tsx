@@ -22,14 +22,14 @@ const shownMax = 300;
 
 export function MetricList({ metrics, isWhole, range, chosen, onChoose }: MetricListProps) {
   const text = useSignal("");
-  const more = useLoading(async (prefix: string, signal: AbortSignal) => {
-    const body = { ...range, signal: "metrics", field: "__name__", limit: shownMax, prefix };
+  const more = useLoading(async (asked: ResolvedRange & { prefix: string }, signal: AbortSignal) => {
+    const body = { ...asked, signal: "metrics", field: "__name__", limit: shownMax };
     const { values } = await ask<ValuesAnswer>("/api/v1/query/values", { body, signal });
     return values.map(({ value }): Metric => ({ name: value, series: 0 }));
   });
   // Where not all were listed, the store is asked for those that begin with the text.
   useEffect(() => {
-    if (!isWhole && text.value !== "") void more.load(text.value);
+    if (!isWhole && text.value !== "") void more.load({ ...range, prefix: text.value });
   }, [text.value, isWhole, range]);
   const words = text.value.toLowerCase().split(/\s+/);
   const listed = isWhole ? metrics : [...metrics, ...(more.answer.value ?? [])];

@@ -10,7 +10,7 @@ import { go, parameters, withParameters } from "../browser/address.ts";
 import { useSubject } from "../browser/title.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
 import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
-import { defaultRange, type ResolvedRange, resolveRange } from "../time/range.ts";
+import { defaultRange, isSameRange, type ResolvedRange, resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { LabelList } from "./label-list.tsx";
 import { MetricList } from "./metric-list.tsx";
@@ -83,11 +83,12 @@ export function MetricsScreen() {
   const { range, choice } = readAddress();
   const { metric, where } = choice;
   useSubject(metric);
+  const runs = useSignal(0);
   const resolved = useSignal(resolveRange(range, Date.now()));
   useEffect(() => {
     resolved.value = resolveRange(range, Date.now());
     void metrics.load(resolved.value);
-  }, [range.from, range.to]);
+  }, [range.from, range.to, runs.value]);
   useEffect(() => {
     if (metric !== "") void labels.load({ ...resolved.value, query: selectorOf({ metric, where }) });
   }, [metric, JSON.stringify(where), resolved.value]);
@@ -99,8 +100,14 @@ export function MetricsScreen() {
         <h1>Metrics</h1>
         <RangePicker
           range={range}
-          onChange={({ from, to }) => go(withParameters({ from, to: to === "now" ? null : to }))}
+          onChange={(next) => {
+            if (isSameRange(next, range)) runs.value++;
+            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
+          }}
         />
+        <button type="button" onClick={() => runs.value++}>
+          Refresh
+        </button>
       </div>
       {metrics.problem.value === undefined ? null : (
         <p class="problem" role="alert">

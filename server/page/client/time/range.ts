@@ -73,6 +73,11 @@ export function resolveRange({ from, to }: RangeText, nowMs: number): ResolvedRa
   return { startTime: nowMs - 3_600_000, endTime: nowMs };
 }
 
+/** True for the range that is chosen already. Where it is relative, choosing it again means its end now. */
+export function isSameRange(a: RangeText, b: RangeText): boolean {
+  return a.from === b.from && a.to === b.to;
+}
+
 /** A name for people: a preset's, or both ends. */
 export function nameRange(range: RangeText, formatTime: (ms: number) => string): string {
   const preset = presets.find(({ from }) => from === range.from);

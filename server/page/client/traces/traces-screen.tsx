@@ -7,7 +7,7 @@ import { makeLoading } from "../api/loading.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import { QueryEditor } from "../query/query-editor.tsx";
 import { makeStoredNames } from "../query/stored-names.ts";
-import { defaultRange, nameDuration, resolveRange } from "../time/range.ts";
+import { defaultRange, isSameRange, nameDuration, resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
@@ -59,7 +59,10 @@ export function TracesScreen() {
         <QueryEditor query={query} what="rows" names={storedNames} onRun={(text) => run(text.trim())} />
         <RangePicker
           range={range}
-          onChange={(next) => go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }))}
+          onChange={(next) => {
+            if (isSameRange(next, range)) runs.value++;
+            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
+          }}
         />
         {isMap ? null : (
           <button
