@@ -44,4 +44,26 @@ describe.skipIf(noBrowser !== undefined)("texts and times", () => {
       Date.UTC(2026, 2, 8, 8, 30),
     ]);
   });
+
+  test("a time that the clock shows twice stays the one that it was", async () => {
+    // The second half past one of that night.
+    const secondMs = Date.UTC(2026, 10, 1, 6, 30);
+    const laterMs = secondMs + 3_600_000;
+    const page = await site.open(`/?from=${secondMs}&to=${laterMs}`, { timezoneId: "America/New_York" });
+    await page.locator("#range").click();
+    const from = page.getByLabel("From", { exact: true });
+    expect(await from.inputValue()).toBe("2026-11-01 01:30:00.000");
+    await page.getByLabel("To", { exact: true }).fill("2026-11-01 03:30");
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.waitForURL(({ searchParams }) => searchParams.get("to") === String(secondMs + 7_200_000));
+    expect(new URL(page.url()).searchParams.get("from")).toBe(String(secondMs));
+    const compared = `a=${secondMs}-${laterMs}&b=${secondMs}-${laterMs}`;
+    await page.goto(`${site.server.url}/?from=${secondMs}&to=${laterMs}&view=compare&${compared}`);
+    await page.getByLabel("Look into: to").fill("2026-11-01 03:30");
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.waitForURL(({ searchParams }) => {
+      return searchParams.get("a") === `${secondMs}-${secondMs + 7_200_000}`;
+    });
+    expect(new URL(page.url()).searchParams.get("b")).toBe(`${secondMs}-${laterMs}`);
+  });
 });

@@ -26,14 +26,17 @@ export function CompareForm({ sides }: { sides: ComparedSides }) {
   const [selection, setSelection] = useState(write(sides.selection));
   const [baseline, setBaseline] = useState(write(sides.baseline));
   const [problem, setProblem] = useState("");
-  const read = ({ from, to, query }: SideText): ComparedSide | undefined => {
-    const [startTime, endTime] = [from, to].map((text) => readTimeText(text, offsetMinutes));
+  /** A time that nobody has changed stays: where clocks are set back, its text does not say which of two times it is. */
+  const readTime = (text: string, known: number) =>
+    text === full(known) ? known : readTimeText(text, offsetMinutes);
+  const read = ({ from, to, query }: SideText, known: ComparedSide): ComparedSide | undefined => {
+    const [startTime, endTime] = [readTime(from, known.startTime), readTime(to, known.endTime)];
     if (startTime === undefined || endTime === undefined || startTime > endTime) return undefined;
     return { startTime, endTime, query };
   };
   const compare = (event: Event) => {
     event.preventDefault();
-    const [own, usual] = [read(selection), read(baseline)];
+    const [own, usual] = [read(selection, sides.selection), read(baseline, sides.baseline)];
     if (own === undefined || usual === undefined)
       return setProblem("A time is such as 2026-11-23 16:42, and the first must not be after the second");
     setProblem("");

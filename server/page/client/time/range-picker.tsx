@@ -57,15 +57,19 @@ function Ends({ range, onChange }: RangePickerProps) {
   const [from, setFrom] = useState(show(range.from));
   const [to, setTo] = useState(show(range.to));
   const [problem, setProblem] = useState("");
-  /** The end as the address has it; undefined where the text is none. */
-  const read = (text: string): string | undefined => {
+  /**
+   * The end as the address has it; undefined where the text is none. A text that nobody has changed means what it did:
+   * where clocks are set back, it alone does not say which of two times it is.
+   */
+  const read = (text: string, known: string): string | undefined => {
+    if (text === show(known)) return known;
     const trimmed = text.trim();
     if (/^(?:now|-\d+[smhdw]|\d{10,15})$/.test(trimmed)) return trimmed;
     return readTimeText(trimmed, offsetMinutes)?.toString();
   };
   const apply = (event: Event) => {
     event.preventDefault();
-    const [start, end] = [read(from), read(to)];
+    const [start, end] = [read(from, range.from), read(to, range.to)];
     if (start === undefined || end === undefined)
       return setProblem(`${start === undefined ? "From" : "To"} must be now, -90m, or 2026-11-23 16:42`);
     const nowMs = Date.now();
