@@ -6,6 +6,7 @@ import type { Command, Flags } from "./command/flags/flag.ts";
 import { readArguments, readSettings } from "./command/flags/settings.ts";
 import { UsageError } from "./command/flags/units.ts";
 import { formatCommandHelp, formatOverview } from "./command/help.ts";
+import { OutputWatch } from "./command/output/lost-output.ts";
 import { suggest } from "./text/suggestion.ts";
 
 /** Returns the exit code: 0 success, 1 failure, 2 the program was called wrongly. */
@@ -17,6 +18,7 @@ async function main(words: readonly string[]): Promise<number> {
   if (rest.includes("--help") || rest.includes("-h")) return printHelp(name);
   const args = readArguments(command.flags, rest);
   const settings = readSettings(command, args, process.env, listSettingNames());
+  output.setUse(command.output);
   return command.run(settings, args.operands);
 }
 
@@ -45,16 +47,15 @@ function readVersion(): string {
   return (require(path) as { version: string }).version;
 }
 
-/** A reader that closes the pipe (`svc query … | head`) is no failure. */
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
-});
+const output = new OutputWatch();
 
 // Telemetry and tokens are for the user that runs svc alone: folders get mode 0700 and files 0600.
 process.umask(0o077);
 
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  const code = await main(process.argv.slice(2));
+  // Where output was lost, the exit code says so already.
+  if (code !== 0) process.exitCode = code;
 } catch (error) {
   process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;

@@ -20,6 +20,7 @@ export const alerts: Command<typeof flags> = {
   name: "alerts",
   summary: "tries alerts on made-up series, and runs them over stored data",
   operands: "test|replay FILE",
+  output: "report",
   flags,
   details: [
     "svc alerts test FILE                    runs the unit tests of a YAML file; the exit code is 1 where one fails",

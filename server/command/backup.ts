@@ -29,6 +29,7 @@ export const backup: Command<typeof flags> = {
   name: "backup",
   summary: "copies a whole store, with a server running or not, into a new folder",
   operands: "DIR",
+  output: "report",
   flags,
   details: [
     "Everything that was acknowledged before the command began is in the backup: rows of all signals, alerts and their",

@@ -48,6 +48,7 @@ export const exportManifests: Command<typeof flags> = {
   name: "export-manifests",
   summary: "prints what stands in a hub as custom resources",
   operands: "",
+  output: "answer",
   flags,
   details: [
     "svc export-manifests --namespace shop --cluster prod > svc.yaml   moves what was made by hand to Git",

@@ -57,6 +57,7 @@ export const exporter: Command<typeof flags> = {
   name: "exporter",
   summary: "keeps a hub up to date with a Kubernetes cluster",
   operands: "",
+  output: "log",
   flags,
   details: [
     "Runs in the monitored cluster, once: takes the OTLP of its workloads, sends what its objects are, and keeps the",

@@ -73,6 +73,7 @@ export const ingest: Command<typeof flags> = {
   name: "ingest",
   summary: "sends files of JSON lines or text to a running server, or stores them itself",
   operands: "FILE…",
+  output: "report",
   flags,
   details: [
     "Files may be plain, gzip or zstd, whatever they are called; - is standard input.",

@@ -42,6 +42,7 @@ export const investigate: Command<typeof flags> = {
   name: "investigate",
   summary: "says which service causes what happens in a window",
   operands: "",
+  output: "answer",
   flags,
   details: [
     "The window is compared with the hour before it. The most likely suspect comes first: each sentence stands above the",

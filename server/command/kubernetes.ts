@@ -16,6 +16,7 @@ export const kubernetes: Command<typeof flags> = {
   name: "kubernetes",
   summary: "says what an API server and the hub would refuse of manifests",
   operands: "validate FILE…",
+  output: "report",
   flags,
   details: [
     "svc kubernetes validate alerts.yaml deploy/   reads files, and .yaml, .yml and .json in folders; - is the input",

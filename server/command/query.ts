@@ -73,6 +73,7 @@ export const query: Command<typeof flags> = {
   name: "query",
   summary: "searches logs and spans and prints them, newest first; draws timeseries",
   operands: "[QUERY]",
+  output: "answer",
   flags,
   details: [
     'QUERY is svcQL, such as \'{service.name="/k8s/shop/cart"} |= "refused"\', or search terms as one types them;',

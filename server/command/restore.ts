@@ -14,6 +14,7 @@ export const restore: Command<typeof flags> = {
   name: "restore",
   summary: "makes a data folder of a backup",
   operands: "DIR",
+  output: "report",
   flags,
   details: [
     "Every byte is checked before the data folder is there: a backup that is damaged or was not finished makes none.",

@@ -154,6 +154,7 @@ export const serve: Command<typeof flags> = {
   name: "serve",
   summary: "runs the server",
   operands: "",
+  output: "log",
   flags,
   details: [
     "SIGTERM and Ctrl-C take no more requests, end what is acknowledged and exit; a second Ctrl-C exits at once.",

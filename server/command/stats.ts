@@ -17,6 +17,7 @@ export const stats: Command<typeof flags> = {
   name: "stats",
   summary: "prints what is stored of each signal, in bytes a column",
   operands: "",
+  output: "answer",
   flags,
   details: [
     "Reads chunk headers and the journal, also while a server has the folder open. Rows that are not sealed into chunks yet",

@@ -28,6 +28,7 @@ export const tail: Command<typeof flags> = {
   name: "tail",
   summary: "prints logs and spans as they arrive",
   operands: "[QUERY]",
+  output: "answer",
   flags,
   details: [
     'QUERY is svcQL, such as \'{service.name="/k8s/shop/cart"} |= "refused"\', or search terms as one types them;',

@@ -58,6 +58,7 @@ export const token: Command<typeof flags> = {
   name: "token",
   summary: "makes, lists and revokes tokens of a running server",
   operands: "create|list|revoke [ID]",
+  output: "report",
   flags,
   details: [
     "svc token create --role ingest --name shop   prints the token: it cannot be shown again",

@@ -12,6 +12,7 @@ export const verify: Command<typeof flags> = {
   name: "verify",
   summary: "reads every stored byte and reports damage",
   operands: "",
+  output: "report",
   flags,
   details: [
     "Changes nothing, also while a server has the folder open. The exit code is 1 where something is damaged.",

@@ -1,5 +1,6 @@
 /** Commands and their flags. One flag is also an environment variable and a YAML key. */
 
+import type { OutputUse } from "../output/lost-output.ts";
 import { UsageError } from "./units.ts";
 
 /** One setting of a command. */
@@ -33,6 +34,7 @@ export interface Command<F extends Flags = Flags> {
   summary: string;
   /** The operands in help, e.g. `FILE…`; "" for none. */
   operands: string;
+  output: OutputUse;
   flags: F;
   /** More lines for `svc help NAME`. */
   details?: readonly string[];
