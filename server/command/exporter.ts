@@ -7,7 +7,7 @@ import { type Command, parseText, type Settings, takeLast } from "./flags/flag.t
 import { kubernetesFlags, labelFlags, nodeFlags } from "./flags/kubernetes-flags.ts";
 import { configFlag, dataFlag, refuseOperands, sizeFlag, switchFlag } from "./flags/shared-flags.ts";
 import { parseHostPort, parseUrl, UsageError } from "./flags/units.ts";
-import { waitForStopSignal } from "./stop-signal.ts";
+import { limitStop, waitForStopSignal } from "./stop-signal.ts";
 
 const flags = {
   hub: {
@@ -105,15 +105,14 @@ async function runInCluster(settings: Settings<typeof flags>, shared: Shared): P
     },
     operations: settings.operations,
   });
-  await running.start();
-  const { otlpPort, operationsPort } = running;
-  print(
-    `svc exporter follows the cluster; OTLP on port ${otlpPort}, health and metrics on ${operationsPort}`,
-  );
-  await stopped;
-  await running.close();
-  print("svc exporter has stopped");
-  return 0;
+  return closeAfter(running, async () => {
+    await running.start();
+    const { otlpPort, operationsPort } = running;
+    print(
+      `svc exporter follows the cluster; OTLP on port ${otlpPort}, health and metrics on ${operationsPort}`,
+    );
+    await stopped;
+  });
 }
 
 async function runOnNode(settings: Settings<typeof flags>, shared: Shared): Promise<number> {
@@ -137,8 +136,25 @@ async function runOnNode(settings: Settings<typeof flags>, shared: Shared): Prom
     kubelet: kubelet === undefined ? undefined : readKubeletSettings(kubelet, connection, trust),
     operations: settings.operations,
   });
-  print(`svc exporter tails the logs of ${node}; health and metrics on port ${running.operationsPort}`);
-  await Promise.race([stopped, running.running]);
+  return closeAfter(running, async () => {
+    print(`svc exporter tails the logs of ${node}; health and metrics on port ${running.operationsPort}`);
+    await Promise.race([stopped, running.running]);
+  });
+}
+
+/**
+ * Closes the exporter once `run` has ended or failed. After a failure, what stays open would keep the process alive and its
+ * health good, and Kubernetes would not start it again.
+ */
+async function closeAfter(running: { close(): Promise<void> }, run: () => Promise<void>): Promise<number> {
+  try {
+    await run();
+  } catch (error) {
+    // No signal follows that would end a close that hangs.
+    limitStop();
+    await running.close();
+    throw error;
+  }
   await running.close();
   print("svc exporter has stopped");
   return 0;

@@ -19,6 +19,8 @@ export function limitStop(msMax = stopMsMax): void {
       `svc: the stop took longer than ${msMax / 1000} s and was broken off; what is acknowledged is kept\n`,
     );
     process.kill(process.pid, "SIGKILL");
+    // Only the first process of a container is still there: it cannot kill itself.
+    process.exit(1);
   }, msMax);
   timer.unref();
 }

@@ -87,7 +87,7 @@ export class Exporter {
     this.#describe();
   }
 
-  /** Begins to follow the cluster. Resolves when health is served. */
+  /** Begins to follow the cluster. Resolves when health is served. Where it rejects, `close` ends what had begun. */
   async start(): Promise<void> {
     const { operations } = this.#options;
     if (operations !== undefined) await this.#operations.listen(operations);

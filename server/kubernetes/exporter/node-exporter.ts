@@ -94,7 +94,12 @@ export class NodeExporter {
       ...(bufferBytesMax === undefined ? {} : { bufferBytesMax }),
     });
     const exporter = new NodeExporter({ ...options, log }, gateway, pods, metrics);
-    await exporter.#operations.listen(options.operations);
+    try {
+      await exporter.#operations.listen(options.operations);
+    } catch (error) {
+      await exporter.close();
+      throw error;
+    }
     exporter.#pods.run();
     gateway.run();
     void exporter.#rules.poll();

@@ -101,16 +101,21 @@ export class ClusterAndHub {
   async startExporterProcess(
     ...flags: string[]
   ): Promise<Started & { otlpPort: number; operationsPort: number }> {
-    const tokenFile = join(this.#dir, "token");
-    writeFileSync(tokenFile, this.#token);
-    const started = startSvc([
-      ...["exporter", "--hub", this.#hubUrl, "--token-file", tokenFile],
-      ...["--kubeconfig", join(this.#dir, "kubeconfig"), "--data", this.exporterFolder],
-      ...["--listen", "127.0.0.1:0", "--operations", "127.0.0.1:0", ...flags],
-    ]);
+    const started = this.spawnExporter("--listen", "127.0.0.1:0", ...flags);
     const printed = await started.printed("svc exporter follows the cluster");
     const [, otlpPort, operationsPort] = /OTLP on port (\d+), health and metrics on (\d+)/.exec(printed)!;
     return { ...started, otlpPort: Number(otlpPort), operationsPort: Number(operationsPort) };
+  }
+
+  /** The same, where the start may fail. */
+  spawnExporter(...flags: string[]): Started {
+    const tokenFile = join(this.#dir, "token");
+    writeFileSync(tokenFile, this.#token);
+    return startSvc([
+      ...["exporter", "--hub", this.#hubUrl, "--token-file", tokenFile],
+      ...["--kubeconfig", join(this.#dir, "kubeconfig"), "--data", this.exporterFolder],
+      ...["--operations", "127.0.0.1:0", ...flags],
+    ]);
   }
 
   get exporterFolder(): string {
