@@ -3,9 +3,11 @@
 import { createCipheriv, createHash } from "node:crypto";
 import { type RefusedLine, sumBytes } from "../../ingest/decode-task.ts";
 import type { IntakeResult, PiecesResult } from "../../ingest/intake.ts";
-import { piecesHeader } from "../../ingest/pieces/group-size.ts";
+import { piecesHeader, piecesMax } from "../../ingest/pieces/group-size.ts";
+import { countLines } from "../../text/newlines.ts";
 import type { Batch } from "./batches.ts";
-import type { Answer, Client } from "./client.ts";
+import { type Answer, type Client, problemOf } from "./client.ts";
+import { divideBatch, smallerPartBytes, takeBody } from "./request-body.ts";
 import { askUntilFinal } from "./retries.ts";
 
 /** The outcome of an input so far. */
@@ -51,8 +53,10 @@ const growthMax = 16;
 /** Bodies that take longer are followed by smaller ones. */
 const slowBodyMs = 4_000;
 const refusalsListedMax = 10;
-/** Statuses after which less may succeed: the body is too large, or did not arrive in time. */
-const tooLargeStatuses = new Set([408, 413]);
+/** The body is too large for the server, or for a proxy before it. */
+const tooLarge = 413;
+/** Statuses after which fewer batches may succeed: the body is too large, or did not arrive in time. */
+const tooLargeStatuses = new Set([408, tooLarge]);
 
 export function createTally(): Tally {
   return { accepted: 0, duplicates: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
@@ -111,6 +115,8 @@ export async function sendAll(
  */
 class BodySize {
   bytesMax = bodyBytesFirst;
+  /** Larger batches are divided before they are sent. */
+  #batchBytesMax = Number.POSITIVE_INFINITY;
   /** Less than was too large for the server, for a proxy, or for the connection. */
   #ceiling = Number.POSITIVE_INFINITY;
   #hasBegun = false;
@@ -137,6 +143,20 @@ class BodySize {
     this.#first.reject(error);
   }
 
+  /** The first group is done, perhaps without any body that was answered. */
+  noteEnded(): void {
+    this.#first.resolve();
+  }
+
+  /** A single batch of so many bytes was too large: others are divided before they are sent. */
+  noteBatchTooLarge(bytes: number): void {
+    this.#batchBytesMax = Math.min(this.#batchBytesMax, smallerPartBytes(bytes) ?? this.#batchBytesMax);
+  }
+
+  divide(batches: readonly Batch[]): readonly Batch[] {
+    return batches.flatMap((batch) => divideBatch(batch, this.#batchBytesMax));
+  }
+
   noteTooLarge(bytes: number): void {
     this.#ceiling = Math.min(this.#ceiling, bytes / 2);
     this.bytesMax = Math.min(this.bytesMax, this.#ceiling);
@@ -155,43 +175,52 @@ export function makeServerDelivery(
   options: SenderOptions,
 ): (group: readonly Batch[]) => AsyncGenerator<Tally> {
   const size = new BodySize();
+  const batchesMax = options.takesPieces ? piecesMax : 1;
   return async function* (group) {
     await size.begin();
     try {
-      let left = group;
+      let left = size.divide(group);
       while (left.length > 0) {
-        const body = takeBody(left, size.bytesMax);
+        const body = takeBody(left, { bytesMax: size.bytesMax, batchesMax });
+        const rest = left.slice(body.length);
         const bytes = sumBytes(body);
         const startMs = performance.now();
         const onSent = () => size.noteSent(performance.now() - startMs);
         const answer = await sendUntilAnswered(body, options, onSent);
-        if (tooLargeStatuses.has(answer.status)) {
-          size.noteTooLarge(bytes);
+        if (!tooLargeStatuses.has(answer.status)) {
+          size.noteAnswered(bytes, performance.now() - startMs);
+          yield toTally(JSON.parse(answer.text), body);
+          left = rest;
           continue;
         }
-        size.noteAnswered(bytes, performance.now() - startMs);
-        yield toTally(JSON.parse(answer.text), body);
-        left = left.slice(body.length);
+        size.noteTooLarge(bytes);
+        if (body.length > 1) continue;
+        const { parts, refused } = divideOrRefuse(body[0]!, answer);
+        if (refused === undefined) size.noteBatchTooLarge(bytes);
+        else yield refused;
+        left = size.divide([...parts, ...rest]);
       }
     } catch (error) {
       size.noteFailed(error);
       throw error;
+    } finally {
+      size.noteEnded();
     }
   };
 }
 
-/** The first batches, for one body: at least one, and so many that all bodies of the batches are about equally large. */
-function takeBody(batches: readonly Batch[], bytesMax: number): readonly Batch[] {
-  const total = sumBytes(batches);
-  const each = total / Math.ceil(total / bytesMax);
-  const body: Batch[] = [];
-  let bytes = 0;
-  for (const batch of batches) {
-    if (body.length > 0 && (bytes >= each || bytes + batch.bytes.length > bytesMax)) break;
-    body.push(batch);
-    bytes += batch.bytes.length;
-  }
-  return body;
+/**
+ * What becomes of a batch that is too large by itself: its parts, or the refusal of its only line. Throws an Error where even
+ * the smallest parts are too large, since then no line would ever be taken.
+ */
+function divideOrRefuse(batch: Batch, answer: Answer): { parts: Batch[]; refused?: Tally } {
+  const bytes = batch.bytes.length;
+  const partBytes = smallerPartBytes(bytes);
+  if (partBytes === undefined) throw new Error(problemOf(answer));
+  if (countLines(batch.bytes) > 1) return { parts: divideBatch(batch, partBytes) };
+  const reason = `its ${bytes} bytes are too much for the server, or for a proxy before it: ${problemOf(answer)}`;
+  const refusals = [{ line: batch.firstLine, reason }];
+  return { parts: [], refused: { ...createTally(), refused: 1, refusals, bytes } };
 }
 
 /** What became of the batches of a body. */
@@ -243,6 +272,7 @@ function sendUntilAnswered(
   const isFinal = (answer: Answer) =>
     answer.status === 200 ||
     (answer.status === 400 && isIngestAnswer(answer)) ||
+    answer.status === tooLarge ||
     (tooLargeStatuses.has(answer.status) && group.length > 1);
   return askUntilFinal(
     client,

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { lines, type Running } from "../running.ts";
-import { countStored, dir, rows, server, svc, write } from "./command-setting.ts";
+import { countStored, dir, rows, server, start, svc, write } from "./command-setting.ts";
 import { standBefore } from "./front-server.ts";
 import { runSvc, startSvc } from "./program.ts";
 
@@ -175,6 +175,61 @@ describe("svc ingest", () => {
       expect(countStored()).toBe(40_000);
     },
   );
+
+  test.each([
+    ["1 MiB", 2 ** 20, true],
+    ["20 kB", 20_000, true],
+    ["1 MiB, before a server that does not know of pieces,", 2 ** 20, false],
+  ])(
+    "a proxy that takes %s gets batches in parts, and the same parts again",
+    async (_, bytesMax, knowsPieces) => {
+      const long = { timestamp: start, message: "long", pad: "x".repeat(1_500_000) };
+      const file = write(
+        "parts",
+        `${padded(5_000)}oops\n${padded(1_000, 5_000)}${lines([long])}${padded(300, 6_000)}`,
+      );
+      const sizes: number[] = [];
+      let refused = 0;
+      const proxy = await standBefore(server, {
+        before: ({ method, url }, response, body) => {
+          if (!knowsPieces && url!.endsWith("/limits")) return response.writeHead(404).end("{}");
+          if (method !== "POST") return undefined;
+          if (body.length <= bytesMax) return void sizes.push(body.length);
+          refused++;
+          return response.writeHead(413).end("<html>too large</html>");
+        },
+      });
+      const first = await ingestAt(proxy.url, file);
+      const refusedFirst = refused;
+      const second = await ingestAt(proxy.url, file);
+      proxy.close();
+      expect([first.code, first.err]).toEqual([1, ""]);
+      expect(first.out).toContain("6,300 rows taken, 2 refused");
+      expect(first.out).toContain("  line 5001: not JSON");
+      expect(first.out).toMatch(
+        / {2}line 6002: its 15000\d\d bytes are too much for the server, or for a proxy/,
+      );
+      expect(second.out).toContain("0 rows taken, 6,300 were there already, 2 refused");
+      expect(countStored()).toBe(6_300);
+      // The size is learned once, but for bodies that are on their way together.
+      expect(refusedFirst).toBeLessThanOrEqual(12);
+      // Parts go together as far as the proxy takes them.
+      if (knowsPieces) expect(sizes.length / 2).toBeLessThan((6_000_000 / bytesMax) * 4);
+    },
+  );
+
+  test("a proxy that takes nothing at all is an error", async () => {
+    const proxy = await standBefore(server, {
+      before: ({ method }, response) => (method === "POST" ? response.writeHead(413).end("no") : undefined),
+    });
+    const { code, err } = await ingestAt(proxy.url, write("nothing", padded(10_000)));
+    proxy.close();
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("stopped after 0 rows: the server answered 413"),
+    ]);
+    expect(countStored()).toBe(0);
+  });
 });
 
 const ingestAt = (url: string, file: string) =>

@@ -1,0 +1,71 @@
+/** Which batches go together in the body of a request, and how a batch is divided that is too large for one. */
+
+import { sumBytes } from "../../ingest/decode-task.ts";
+import { countLines } from "../../text/newlines.ts";
+import type { Batch } from "./batches.ts";
+
+/** What one body may have. */
+interface BodyCap {
+  bytesMax: number;
+  batchesMax: number;
+}
+
+/** The first batches, for one body: at least one, and so many that all bodies of the batches are about equally large. */
+export function takeBody(batches: readonly Batch[], { bytesMax, batchesMax }: BodyCap): readonly Batch[] {
+  const total = sumBytes(batches);
+  const each = total / Math.ceil(total / bytesMax);
+  const body: Batch[] = [];
+  let bytes = 0;
+  for (const batch of batches) {
+    const isFull = bytes >= each || bytes + batch.bytes.length > bytesMax || body.length === batchesMax;
+    if (body.length > 0 && isFull) break;
+    body.push(batch);
+    bytes += batch.bytes.length;
+  }
+  return body;
+}
+
+/**
+ * Sizes of the parts of batches that a proxy does not take. Parts have idempotency keys of their own, so that the sizes are
+ * fixed: another run through the same proxy makes the same parts.
+ */
+const partBytes = [256 * 1024, 32 * 1024, 4 * 1024];
+
+/** The size of parts that are smaller than so many bytes; undefined where there is none. */
+export function smallerPartBytes(bytes: number): number | undefined {
+  return partBytes.find((each) => each < bytes);
+}
+
+/**
+ * Parts of whole lines with at most so many bytes, or of one line that is longer. Each size divides the parts of the size
+ * before it, so that it makes no difference in how many steps a batch is divided.
+ */
+export function divideBatch(batch: Batch, bytesMax: number): Batch[] {
+  const sizes = partBytes.filter((each) => each >= bytesMax);
+  return sizes.reduce((parts, size) => parts.flatMap((part) => cutBatch(part, size)), [batch]);
+}
+
+function cutBatch(batch: Batch, bytesMax: number): Batch[] {
+  if (batch.bytes.length <= bytesMax) return [batch];
+  const parts: Batch[] = [];
+  let { offset, firstLine } = batch;
+  for (let from = 0; from < batch.bytes.length; ) {
+    const bytes = batch.bytes.subarray(from, findPartEnd(batch.bytes, from, bytesMax));
+    const lines = countLines(bytes);
+    parts.push({ bytes, offset, firstLine, lines });
+    from += bytes.length;
+    offset += bytes.length;
+    firstLine += lines;
+  }
+  return parts;
+}
+
+const newline = 0x0a;
+
+function findPartEnd(bytes: Buffer, from: number, bytesMax: number): number {
+  if (bytes.length - from <= bytesMax) return bytes.length;
+  const before = bytes.lastIndexOf(newline, from + bytesMax - 1) + 1;
+  if (before > from) return before;
+  const after = bytes.indexOf(newline, from + bytesMax) + 1;
+  return after > 0 ? after : bytes.length;
+}
