@@ -31,22 +31,25 @@ export function takeBody(batches: readonly Batch[], { bytesMax, batchesMax }: Bo
  */
 const partBytes = [256 * 1024, 32 * 1024, 4 * 1024];
 
-/** The size of parts that are smaller than so many bytes; undefined where there is none. */
-export function smallerPartBytes(bytes: number): number | undefined {
-  return partBytes.find((each) => each < bytes);
-}
+/** A smaller batch is not divided. */
+export const dividedBytesMin = partBytes.at(-1)! + 1;
 
 /**
- * Parts of whole lines with at most so many bytes, or of one line that is longer. Each size divides the parts of the size
- * before it, so that it makes no difference in how many steps a batch is divided.
+ * Divides a batch that has as many bytes as were too many, or more, until no part has so many or none can be divided. A batch
+ * that has fewer stays whole, since another run may send it before it learns what is too much.
  */
-export function divideBatch(batch: Batch, bytesMax: number): Batch[] {
-  const sizes = partBytes.filter((each) => each >= bytesMax);
-  return sizes.reduce((parts, size) => parts.flatMap((part) => cutBatch(part, size)), [batch]);
+export function divideBatch(batch: Batch, bytesTooMany: number): Batch[] {
+  if (batch.bytes.length < bytesTooMany || !canDivide(batch)) return [batch];
+  const size = partBytes.find((each) => each < batch.bytes.length)!;
+  return cutBatch(batch, size).flatMap((part) => divideBatch(part, bytesTooMany));
 }
 
+export function canDivide({ bytes }: Batch): boolean {
+  return bytes.length >= dividedBytesMin && countLines(bytes) > 1;
+}
+
+/** Parts of whole lines with at most so many bytes, or of one line that is longer. */
 function cutBatch(batch: Batch, bytesMax: number): Batch[] {
-  if (batch.bytes.length <= bytesMax) return [batch];
   const parts: Batch[] = [];
   let { offset, firstLine } = batch;
   for (let from = 0; from < batch.bytes.length; ) {

@@ -4,10 +4,9 @@ import { createCipheriv, createHash } from "node:crypto";
 import { type RefusedLine, sumBytes } from "../../ingest/decode-task.ts";
 import type { IntakeResult, PiecesResult } from "../../ingest/intake.ts";
 import { piecesHeader, piecesMax } from "../../ingest/pieces/group-size.ts";
-import { countLines } from "../../text/newlines.ts";
 import type { Batch } from "./batches.ts";
 import { type Answer, type Client, problemOf } from "./client.ts";
-import { divideBatch, smallerPartBytes, takeBody } from "./request-body.ts";
+import { canDivide, divideBatch, dividedBytesMin, takeBody } from "./request-body.ts";
 import { askUntilFinal } from "./retries.ts";
 
 /** The outcome of an input so far. */
@@ -115,8 +114,8 @@ export async function sendAll(
  */
 class BodySize {
   bytesMax = bodyBytesFirst;
-  /** Larger batches are divided before they are sent. */
-  #batchBytesMax = Number.POSITIVE_INFINITY;
+  /** The fewest bytes that were too many for the server or a proxy, however much time they have. */
+  #bytesTooMany = Number.POSITIVE_INFINITY;
   /** Less than was too large for the server, for a proxy, or for the connection. */
   #ceiling = Number.POSITIVE_INFINITY;
   #hasBegun = false;
@@ -148,16 +147,12 @@ class BodySize {
     this.#first.resolve();
   }
 
-  /** A single batch of so many bytes was too large: others are divided before they are sent. */
-  noteBatchTooLarge(bytes: number): void {
-    this.#batchBytesMax = Math.min(this.#batchBytesMax, smallerPartBytes(bytes) ?? this.#batchBytesMax);
-  }
-
   divide(batches: readonly Batch[]): readonly Batch[] {
-    return batches.flatMap((batch) => divideBatch(batch, this.#batchBytesMax));
+    return batches.flatMap((batch) => divideBatch(batch, this.#bytesTooMany));
   }
 
-  noteTooLarge(bytes: number): void {
+  noteTooLarge(bytes: number, status: number): void {
+    if (status === tooLarge) this.#bytesTooMany = Math.min(this.#bytesTooMany, bytes);
     this.#ceiling = Math.min(this.#ceiling, bytes / 2);
     this.bytesMax = Math.min(this.bytesMax, this.#ceiling);
   }
@@ -193,12 +188,11 @@ export function makeServerDelivery(
           left = rest;
           continue;
         }
-        size.noteTooLarge(bytes);
-        if (body.length > 1) continue;
-        const { parts, refused } = divideOrRefuse(body[0]!, answer);
-        if (refused === undefined) size.noteBatchTooLarge(bytes);
-        else yield refused;
-        left = size.divide([...parts, ...rest]);
+        size.noteTooLarge(bytes, answer.status);
+        if (body.length === 1 && !canDivide(body[0]!)) {
+          yield refuseLine(body[0]!, answer);
+          left = rest;
+        } else left = size.divide(left);
       }
     } catch (error) {
       size.noteFailed(error);
@@ -209,18 +203,12 @@ export function makeServerDelivery(
   };
 }
 
-/**
- * What becomes of a batch that is too large by itself: its parts, or the refusal of its only line. Throws an Error where even
- * the smallest parts are too large, since then no line would ever be taken.
- */
-function divideOrRefuse(batch: Batch, answer: Answer): { parts: Batch[]; refused?: Tally } {
-  const bytes = batch.bytes.length;
-  const partBytes = smallerPartBytes(bytes);
-  if (partBytes === undefined) throw new Error(problemOf(answer));
-  if (countLines(batch.bytes) > 1) return { parts: divideBatch(batch, partBytes) };
-  const reason = `its ${bytes} bytes are too much for the server, or for a proxy before it: ${problemOf(answer)}`;
-  const refusals = [{ line: batch.firstLine, reason }];
-  return { parts: [], refused: { ...createTally(), refused: 1, refusals, bytes } };
+/** Refuses a line that is too long by itself. Throws an Error where short lines are not taken either. */
+function refuseLine({ bytes, firstLine }: Batch, answer: Answer): Tally {
+  const problem = problemOf(answer);
+  if (bytes.length < dividedBytesMin) throw new Error(problem);
+  const reason = `its ${bytes.length} bytes are too much for the server, or for a proxy before it: ${problem}`;
+  return { ...createTally(), refused: 1, refusals: [{ line: firstLine, reason }], bytes: bytes.length };
 }
 
 /** What became of the batches of a body. */
