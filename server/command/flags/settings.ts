@@ -37,10 +37,17 @@ export function readSettings<F extends Flags>(
   const fromFile = file === undefined ? new Map() : readFile(file.texts.at(-1)!, known);
   const settings: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(command.flags)) {
-    const given = args.flags.get(name) ?? fromEnvironment.get(name) ?? fromFile.get(name);
+    const given = args.flags.get(name) ?? splitLines(flag, fromEnvironment.get(name)) ?? fromFile.get(name);
     settings[name] = parseSetting(flag, given);
   }
   return settings as Settings<F>;
+}
+
+/** A variable holds several values of a flag in as many lines. */
+function splitLines(flag: Flag<unknown>, given: GivenSetting | undefined): GivenSetting | undefined {
+  if (flag.isRepeatable !== true || given === undefined) return given;
+  const lines = given.texts.flatMap((text) => text.split("\n").filter((line) => line.trim() !== ""));
+  return lines.length === 0 ? given : { ...given, texts: lines };
 }
 
 function parseSetting(flag: Flag<unknown>, given: GivenSetting | undefined): unknown {

@@ -12,10 +12,14 @@ const sizeUnits: Readonly<Record<string, number>> = {
   mb: 1e6,
   gb: 1e9,
   tb: 1e12,
+  pb: 1e15,
+  eb: 1e18,
   kib: 2 ** 10,
   mib: 2 ** 20,
   gib: 2 ** 30,
   tib: 2 ** 40,
+  pib: 2 ** 50,
+  eib: 2 ** 60,
 };
 
 /** Bytes of `500MB` (powers of 1000), `10GiB` (powers of 1024) or a bare number. */
@@ -24,8 +28,8 @@ export function parseSize(text: string): number {
   const factor = unit === undefined ? undefined : sizeUnits[unit.toLowerCase()];
   if (number === undefined || factor === undefined) throw new UsageError("a size such as 10GiB or 500MB");
   const bytes = Math.round(Number(number) * factor);
-  if (bytes < 1 || !Number.isSafeInteger(bytes))
-    throw new UsageError("a size of 1 byte or more, such as 10GiB");
+  // Above 8 PiB bytes are rounded, which no limit is hurt by.
+  if (bytes < 1 || !Number.isFinite(bytes)) throw new UsageError("a size of 1 byte or more, such as 10GiB");
   return bytes;
 }
 

@@ -177,7 +177,7 @@ function parseExpression(text: string): Expression {
       return inner;
     }
     if (each.startsWith('"')) return { kind: "literal", value: JSON.parse(each) as string };
-    if (/^-?\d+$/.test(each)) return { kind: "literal", value: Number(each) };
+    if (/^-?\d+(?:\.\d+)?$/.test(each)) return { kind: "literal", value: Number(each) };
     if (each === "true" || each === "false") return { kind: "literal", value: each === "true" };
     const [, root, rest] = /^(\$\w*)?((?:\.\w+)*|\.)$/.exec(each) ?? [];
     if (rest !== undefined) return { kind: "path", root: root ?? "", path: rest.split(".").filter(Boolean) };
@@ -207,7 +207,22 @@ const functions: Readonly<Record<string, (...parameters: unknown[]) => unknown>>
   },
   nindent: (spaces, value) => `\n${indent(Number(spaces), toText(value))}`,
   toYaml: (value) => stringify(value, { sortMapEntries: true, lineWidth: 0, schema: "yaml-1.1" }).trimEnd(),
-  printf: (format, ...values) => String(format).replaceAll("%s", () => toText(values.shift())),
+  printf: (format, ...values) =>
+    String(format).replaceAll(/%s|%\.3f/g, (verb) =>
+      verb === "%s" ? toText(values.shift()) : Number(values.shift()).toFixed(3),
+    ),
+  list: (...values) => values,
+  hasKey: (map, key) => Object.hasOwn(map as object, String(key)),
+  upper: (value) => toText(value).toUpperCase(),
+  replace: (old, by, value) => toText(value).replaceAll(String(old), String(by)),
+  regexFind: (pattern, value) => new RegExp(String(pattern)).exec(toText(value))?.[0] ?? "",
+  regexReplaceAll: (pattern, value, by) =>
+    toText(value).replace(new RegExp(String(pattern), "g"), String(by)),
+  float64: (value) => Number(value),
+  mulf: (a, b) => Number(a) * Number(b),
+  fail: (message) => {
+    throw new Error(String(message));
+  },
   required: (message, value) => {
     if (value === undefined || value === null || value === "") throw new Error(String(message));
     return value;

@@ -11,7 +11,7 @@ const list = z.array(object);
 const texts = z.array(z.string());
 const quantity = z
   .string()
-  .regex(/^\d+(?:\.\d+)?(?:Ki|Mi|Gi|Ti)$/)
+  .regex(/^\d+(?:\.\d+)?(?:[KMGTPE]i|[kMGTPE])?$/)
   .describe("a size such as 10Gi");
 const port = z.int().min(1).max(65_535);
 const annotations = z.record(z.string(), z.string());

@@ -6,8 +6,11 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { commands } from "../../../server/command/commands.ts";
 import { exporter as exporterCommand } from "../../../server/command/exporter.ts";
+import { toEnvironmentName } from "../../../server/command/flags/flag.ts";
 import { readArguments } from "../../../server/command/flags/settings.ts";
+import { parseSize } from "../../../server/command/flags/units.ts";
 import { serve } from "../../../server/command/serve.ts";
 import {
   type ChartManifest,
@@ -38,6 +41,7 @@ interface PodTemplate {
 }
 interface PodSpec {
   enableServiceLinks: boolean;
+  serviceAccountName: string;
   securityContext: { runAsNonRoot?: boolean; runAsUser: number; seccompProfile: { type: string } };
   containers: {
     image: string;
@@ -164,6 +168,86 @@ test("what is missing is said", () => {
   expect(of(render("exporter", { token: { value: "svc_1" } }), "Secret")).toMatchObject([
     { stringData: { token: "svc_1" } },
   ]);
+});
+
+test("the hub keeps as much as fits on its volume", () => {
+  const argsOf = (values: object) => podOf(render("hub", values), "StatefulSet").containers[0]!.args;
+  const retention = (values: object) =>
+    argsOf(values)
+      .find((word) => word.startsWith("--retention-bytes="))
+      ?.split("=")[1];
+  const bytesOf = (values: object) => parseSize(retention(values)!);
+  expect(bytesOf({})).toBe(45 * 2 ** 30);
+  for (const [size, bytes] of [
+    ["500Gi", 450 * 2 ** 30],
+    ["1.5Ti", 1.35 * 2 ** 40],
+    ["64Mi", 57.6 * 2 ** 20],
+    ["2Pi", 1.8 * 2 ** 50],
+    ["1Ei", 0.9 * 2 ** 60],
+    ["500G", 450e9],
+    ["2000k", 1_800_000],
+    ["53687091200", 48_318_382_080],
+  ] as const)
+    expect([size, bytesOf({ persistence: { size } })]).toEqual([size, Math.round(bytes)]);
+  expect(retention({ persistence: { size: "500Gi" }, retention: { bytes: "100GiB" } })).toBe("100GiB");
+  expect(retention({ config: { "retention-bytes": "1GiB" } })).toBeUndefined();
+});
+
+test("a hub that never got ready can be replaced", () => {
+  expect(of(render("hub"), "StatefulSet")[0]!.spec).toMatchObject({ podManagementPolicy: "Parallel" });
+});
+
+test("settings that are secrets are refused where everybody could read them", () => {
+  const secret = commands.flatMap(({ flags }) =>
+    Object.keys(flags).filter((name) => flags[name]!.isSecret === true),
+  );
+  expect(secret).toContain("slack-token");
+  for (const name of secret)
+    expect(() => render("hub", { config: { [name]: "s3cret" } })).toThrow(
+      `config.${name} would stand in a ConfigMap that many may read: put it into a Secret as ${toEnvironmentName(name)}`,
+    );
+  expect(() => render("hub", { config: { "notify-allow": ["10.0.0.0/8"] } })).not.toThrow();
+});
+
+describe("names", () => {
+  test("that pods, rights and accounts have go together, also where no account is created", () => {
+    for (const chart of ["hub", "exporter"] as const)
+      for (const serviceAccount of [{}, { name: "own" }, { create: false }, { create: false, name: "own" }]) {
+        const manifests = render(chart, { serviceAccount });
+        const used = [
+          ...of(manifests, "StatefulSet"),
+          ...of(manifests, "Deployment"),
+          ...of(manifests, "DaemonSet"),
+        ].map((each) => (each as unknown as PodTemplate).spec.template.spec.serviceAccountName);
+        const { create = true, name } = serviceAccount as { create?: boolean; name?: string };
+        const base = name ?? (create ? "svc" : "default");
+        const ofNode = base === "default" ? base : `${base}-node`;
+        expect(used).toEqual(chart === "hub" ? [base] : [base, ofNode]);
+        const made = of(manifests, "ServiceAccount").map(({ metadata }) => metadata.name);
+        expect(made).toEqual(create ? used : []);
+        const bound = of(manifests, "ClusterRoleBinding").flatMap(({ subjects }) =>
+          (subjects as { name: string }[]).map((subject) => subject.name),
+        );
+        expect(bound).toEqual(used);
+      }
+  });
+
+  test("outside of the release's namespace are those of no other release", () => {
+    const values = {
+      ...given,
+      configMaps: { namespaces: ["shop"] },
+      secretRefs: { enabled: true, namespaces: ["shop"] },
+    };
+    const outside = (chart: ChartName, namespace: string) =>
+      manifestsOf(renderChart(chart, { name: "svc", namespace, values: chart === "hub" ? {} : values }))
+        .filter(
+          ({ kind, metadata }) => kind !== "CustomResourceDefinition" && metadata.namespace !== namespace,
+        )
+        .map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+    const names = [...outside("exporter", "a"), ...outside("exporter", "b"), ...outside("hub", "c")];
+    expect(names.length).toBe(18);
+    expect(new Set(names).size).toBe(names.length);
+  });
 });
 
 const reason = findReasonToSkip();

@@ -210,6 +210,12 @@ describe("what cannot be used is said in one sentence, exit code 1", () => {
 });
 
 describe("settings", () => {
+  test("a variable holds several values of a flag in as many lines", async () => {
+    const env = { SVC_KIND: "alerts\ndashbords\n" };
+    const { code, err } = await runSvc(["export-manifests"], { cwd: dir, env });
+    expect([code, err]).toEqual([2, expect.stringContaining('got "dashbords"')]);
+  });
+
   test("flags are stronger than the environment, the environment than the file", async () => {
     const file = join(dir, "svc.yaml");
     writeFileSync(file, "listen: 127.0.0.1:0\ndata: from-file\nscan-threads: 1\nretention: 30d\n");

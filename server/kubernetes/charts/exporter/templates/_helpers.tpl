@@ -16,7 +16,24 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "svc.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "svc.name" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "svc.nodeServiceAccount" -}}
+{{- if or .Values.serviceAccount.create .Values.serviceAccount.name -}}
+{{ include "svc.serviceAccount" . }}-node
+{{- else -}}
+{{ include "svc.serviceAccount" . }}
+{{- end -}}
+{{- end -}}
+
+{{- /* For objects outside of the release's namespace: releases of other namespaces may have the same name. */}}
+{{- define "svc.clusterName" -}}
+{{- include "svc.name" . }}:{{ .Release.Namespace -}}
 {{- end -}}
 
 {{- define "svc.image" -}}

@@ -16,7 +16,23 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "svc.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "svc.name" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* For objects outside of the release's namespace: releases of other namespaces may have the same name. */}}
+{{- define "svc.clusterName" -}}
+{{- include "svc.name" . }}:{{ .Release.Namespace -}}
+{{- end -}}
+
+{{- /* Nine tenths of the volume: the rest is for merges, and for what comes before the oldest rows are removed. */}}
+{{- define "svc.retentionBytes" -}}
+{{- $size := .Values.persistence.size -}}
+{{- $number := printf "%.3f" (mulf 0.9 (regexFind "^[0-9.]+" $size | float64)) -}}
+{{- .Values.retention.bytes | default (printf "%s%sB" (regexReplaceAll "[.]0+$" $number "") (regexFind "[A-Za-z]*$" $size)) -}}
 {{- end -}}
 
 {{- define "svc.image" -}}
