@@ -262,7 +262,7 @@ async function ingestFiles(
 ): Promise<number> {
   let refused = 0;
   for (const file of files) {
-    refused += (await ingestFile(to, content, await openInput(file), stop)).refused;
+    refused += (await ingestFile(to, content, await openInput(file, stop), stop)).refused;
     if (stop.aborted) return interruptedExitCode;
   }
   return refused === 0 ? 0 : 1;

@@ -20,6 +20,8 @@ type ServerSettings = Settings<typeof serverFlags>;
 export interface Client {
   url: string;
   token: string | null;
+  /** A server that sends nothing for so long is given up. */
+  timeoutMs: number;
 }
 
 export interface Answer {
@@ -47,20 +49,20 @@ const defaultUrl = "http://127.0.0.1:8080";
  * Finds the server: at the given URL, else the one that has the data folder open. The token is the given one, else the
  * admin token of the data folder. That token is sent to the server that has the folder open, and to no other.
  */
-export async function openClient({ url, token, data }: ServerSettings): Promise<Client> {
+export async function openClient({ url, token, data, timeout }: ServerSettings): Promise<Client> {
   const address = readServerAddress(data);
-  const client = { url: url ?? address?.url ?? defaultUrl, token };
-  if (token !== null || address === undefined || !(await hasFolderOpen(client.url, address))) return client;
+  const client = { url: url ?? address?.url ?? defaultUrl, token, timeoutMs: timeout };
+  if (token !== null || address === undefined || !(await hasFolderOpen(client, address))) return client;
   return { ...client, token: await readAdminToken(data) };
 }
 
-/** Asks the server at `url` to prove that it is the one of the data folder. A relay elsewhere could pass the proof on. */
-async function hasFolderOpen(url: string, { secret }: ServerAddress): Promise<boolean> {
-  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname)) return false;
+/** Asks the server to prove that it is the one of the data folder. A relay elsewhere could pass the proof on. */
+async function hasFolderOpen(client: Client, { secret }: ServerAddress): Promise<boolean> {
+  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(client.url).hostname)) return false;
   const challenge = makeChallenge();
   try {
     const path = `${proofPath}?challenge=${challenge}`;
-    const answer = await ask({ url, token: null }, { method: "GET", path });
+    const answer = await ask({ ...client, token: null }, { method: "GET", path });
     return answer.status === 200 && isProof(secret, challenge, String(JSON.parse(answer.text).proof));
   } catch {
     return false;
@@ -114,11 +116,14 @@ export function sendRequest(client: Client, request: ApiRequest): Promise<Incomi
     const options = {
       method,
       headers,
+      timeout: client.timeoutMs,
       agent: agents[isSecure ? "https:" : "http:"],
       ...(signal ? { signal } : {}),
     };
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
-    sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
+    sent.on("timeout", () => {
+      sent.destroy(new Error(`no answer for ${client.timeoutMs / 1_000} s (--timeout lets it take longer)`));
+    });
     sent.on("error", (error) => reject(toConnectionProblem(client, error)));
     if (request.onSent !== undefined) sent.on("finish", request.onSent);
     for (const piece of pieces) sent.write(piece);

@@ -1,8 +1,7 @@
 /** Reads a file or standard input and decompresses gzip and zstd, which it recognizes by the first bytes. */
 
 import { open, stat } from "node:fs/promises";
-import type { Transform } from "node:stream";
-import { pipeline } from "node:stream";
+import { addAbortSignal, pipeline, type Transform } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { ZstdFrames } from "../../api/zstd-frame.ts";
 
@@ -31,12 +30,12 @@ const readBytes = 1024 * 1024;
 /** zlib calls a thread for every chunk; its default is 16 KiB. */
 const decompressorOptions = { chunkSize: readBytes };
 
-/** Throws an Error where there is no such file. */
-export async function openInput(name: string): Promise<InputFile> {
+/** Throws an Error where there is no such file. `stop` ends standard input, which may stay silent for ever. */
+export async function openInput(name: string, stop: AbortSignal): Promise<InputFile> {
   const isLive = name === "-";
   const displayName = isLive ? "standard input" : name;
   const bytesTotal = isLive ? 0 : await readFileSize(name);
-  const source = isLive ? readStream(process.stdin) : readFile(name);
+  const source = isLive ? readStream(addAbortSignal(stop, process.stdin)) : readFile(name);
   const input: InputFile = {
     name: displayName,
     bytesTotal,

@@ -94,6 +94,11 @@ export const serverFlags = {
     ...dataFlag,
     help: "the data folder that names the server and its admin token where they are not given",
   },
+  timeout: {
+    ...ageFlag,
+    help: "gives up where the server sends nothing for so long; more than its --query-deadline",
+    default: "1m",
+  },
   config: configFlag,
 } as const;
 

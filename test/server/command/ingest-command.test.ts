@@ -3,7 +3,7 @@
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { call, lines, search } from "../running.ts";
 import { countStored, dir, rows, server, svc, write } from "./command-setting.ts";
 import { runSvc, startSvc } from "./program.ts";
@@ -151,6 +151,24 @@ describe("svc ingest", () => {
     expect(out).toContain("0 rows taken, 2 were there already, 0 refused");
     expect(countStored()).toBe(2);
   });
+
+  test.each([false, true])(
+    "Ctrl-C ends it while standard input is silent, --direct: %s",
+    async (isDirect) => {
+      const to = isDirect
+        ? ["--direct", "--data", join(dir, "silent")]
+        : ["--url", server.url, "--data", server.dir];
+      const { child, printed, ended } = startSvc(["ingest", "-", ...to], { cwd: dir, input: null });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const form = "standard input: recognised as";
+      child.stdin.write('{"ts":1763000000,"level":"info","msg":"row"}\n');
+      await printed(form);
+      child.kill("SIGINT");
+      const { code, out, err } = await ended;
+      expect([code, err]).toEqual([130, ""]);
+      expect(out).toMatch(/standard input: [01] rows taken, 0 refused/);
+    },
+  );
 
   test("standard input that is sent again is new", async () => {
     const send = () =>

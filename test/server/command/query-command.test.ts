@@ -34,6 +34,17 @@ describe("svc query", () => {
     );
   });
 
+  test("a server that stays silent is given up after --timeout", async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, err } = await runSvc(["query", "--url", url, "--timeout", "300ms"]);
+    silent.closeAllConnections();
+    silent.close();
+    const problem = `svc: cannot talk to ${url}: no answer for 0.3 s (--timeout lets it take longer)\n`;
+    expect([code, err]).toEqual([1, problem]);
+  });
+
   test("a row without level and service has dashes", async () => {
     await ingest(server, lines([{ timestamp: start, message: "bare" }]));
     expect((await svc("query", ...from)).out).toBe("2026-01-29T08:42:00.000Z -     - bare\n");
