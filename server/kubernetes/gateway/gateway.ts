@@ -11,6 +11,7 @@ import { ByteBudget } from "../../throttle/byte-budget.ts";
 import { Refusal, tryLater } from "../../throttle/refusal.ts";
 import type { OutgoingBody } from "./buffer-entry.ts";
 import { DiskBuffer } from "./disk-buffer.ts";
+import { sendDivided } from "./divided-body.ts";
 import { Forwarder } from "./forwarder.ts";
 import { GatewayMetrics } from "./gateway-metrics.ts";
 import { type HubOutcome, HubSender, type HubSenderOptions } from "./hub-sender.ts";
@@ -67,6 +68,8 @@ export class Gateway {
   readonly #forwarder: Forwarder;
   readonly #metrics: GatewayMetrics;
   readonly #budget = new ByteBudget(bytesInFlightMax);
+  /** Parts of the body from the buffer that is on its way: those that the hub took are not sent again. */
+  #parts = { key: "", taken: new Set<string>() };
   /** Whether the last try to reach the hub failed: the log has one line for an outage. */
   #isAway = false;
 
@@ -78,7 +81,7 @@ export class Gateway {
     this.#hub = new HubSender(options.hub);
     this.#forwarder = new Forwarder({
       buffer,
-      send: (body, timeoutMs) => this.#hub.send(body, timeoutMs),
+      send: (body, timeoutMs) => this.#sendBuffered(body, timeoutMs),
       onOutcome: (outcome, body) => this.#note(outcome, body, true),
       random: Math.random,
       ...(options.retryMs === undefined ? {} : { retryMs: options.retryMs }),
@@ -207,6 +210,11 @@ export class Gateway {
     }
   }
 
+  #sendBuffered(body: OutgoingBody, timeoutMs: number): Promise<HubOutcome> {
+    if (this.#parts.key !== body.key) this.#parts = { key: body.key, taken: new Set() };
+    return sendDivided(body, (part) => this.#hub.send(part, timeoutMs), this.#parts.taken);
+  }
+
   #countExcluded(dropped: ReadonlyMap<string, number>): void {
     for (const [rule, records] of dropped) this.#metrics.excluded.add(records, { rule });
   }
@@ -214,7 +222,10 @@ export class Gateway {
   /** The hub's answer; undefined where the body is on disk. What waits there goes first, and others behind it. */
   async #pass(body: OutgoingBody): Promise<GatewayAnswer | undefined> {
     if (this.#buffer.isEmpty) {
-      const outcome = await this.#hub.send(body, this.#options.directMs ?? directMsMax);
+      const endMs = performance.now() + (this.#options.directMs ?? directMsMax);
+      const outcome = await sendDivided(body, (part) =>
+        this.#hub.send(part, Math.max(1, Math.ceil(endMs - performance.now()))),
+      );
       this.#note(outcome, body, false);
       if (outcome.kind !== "retry") {
         const { contentType } = outcome;
@@ -249,7 +260,10 @@ export class Gateway {
     else {
       this.#metrics.refused.add(1, { status: String(outcome.status), buffered: String(isBuffered) });
       if (isBuffered)
-        log("warn", `gateway: the hub refused a body for ${path} with ${outcome.status}; it is dropped`);
+        log(
+          "warn",
+          `gateway: the hub refused a body for ${path} with ${outcome.status}, or records of it: they are dropped`,
+        );
     }
   }
 

@@ -27,6 +27,8 @@ export interface RowBatch {
   rows: readonly ExporterRow[];
 }
 
+/** The type of bodies of rows. */
+export const jsonLinesType = "application/x-ndjson";
 const compress = promisify(zstdCompress);
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
@@ -44,7 +46,7 @@ export async function prepareRows({ signal, key, rows }: RowBatch, rules: RuleSe
   const isPacked = text.length >= packBytesMin;
   const outgoing = {
     path: `/api/v1/ingest/${signal}`,
-    contentType: "application/x-ndjson",
+    contentType: jsonLinesType,
     contentEncoding: isPacked ? "zstd" : "identity",
     key,
     body: isPacked ? await compress(text, packing) : text,
