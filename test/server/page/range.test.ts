@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Zone } from "../../../server/command/flags/zone.ts";
-import { readTimeText } from "../../../server/page/client/time/range.ts";
+import { nameDuration, readTimeText } from "../../../server/page/client/time/range.ts";
 
 const minuteMs = 60_000;
 
@@ -28,4 +28,16 @@ test("a time that the clocks skip is as far behind the change", () => {
   expect(readTimeText("2026-03-29 02:30", offsetMinutes)).toBe(
     zone.fromClockMs(Date.UTC(2026, 2, 29, 2, 30)),
   );
+});
+
+test.each([
+  [0.0003, "300 ns"],
+  [0.001, "1 µs"],
+  [0.0125, "12.5 µs"],
+  [0.25, "250 µs"],
+  [1.2345, "1.23 ms"],
+  [1_500, "1.5 s"],
+  [90_000, "1 min 30 s"],
+])("%d ms are called %s", (ms, name) => {
+  expect(nameDuration(ms)).toBe(name);
 });

@@ -88,7 +88,8 @@ export function nameRange(range: RangeText, formatTime: (ms: number) => string):
 
 /** A span of time in the largest units that say it, such as `2 h 5 min`. */
 export function nameDuration(ms: number): string {
-  if (ms < 1) return `${Math.round(ms * 1_000)} µs`;
+  if (ms < 0.001) return `${Math.round(ms * 1e6)} ns`;
+  if (ms < 1) return `${Number((ms * 1_000).toPrecision(3))} µs`;
   if (ms < 1_000) return `${Number(ms.toPrecision(3))} ms`;
   if (ms < 60_000) return `${Number((ms / 1_000).toPrecision(3))} s`;
   const units: [string, number][] = [
