@@ -81,6 +81,35 @@ describe.skipIf(noBrowser !== undefined)("edits that are not saved yet", () => {
     ]);
   });
 
+  test("a draft is there again after its person had to sign in anew, and is not shown to another", async () => {
+    const page = await open("/alerts/cart");
+    await page.getByRole("link", { name: "Edit" }).click();
+    const description = page.getByLabel("Description");
+    const save = page.getByRole("button", { name: "Save" });
+    const endSession = async () => {
+      await description.fill("half done");
+      await page.context().clearCookies();
+      await save.click();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      expect(await description.isVisible()).toBe(false);
+    };
+    const signIn = async (token: string) => {
+      await page.getByLabel("Token").fill(token);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });
+    };
+    await endSession();
+    await signIn(site.server.adminToken);
+    expect(await description.inputValue()).toBe("half done");
+    await endSession();
+    const other = await ask<{ token: string }>(site.server, "POST", "/tokens", {
+      ...{ role: "editor", name: "somebody else" },
+    });
+    await signIn(other.json.token);
+    await description.waitFor();
+    expect(await description.inputValue()).not.toBe("half done");
+  });
+
   test("links, keys and Back ask before they lead away from an alert", async () => {
     const page = await open("/alerts/cart");
     await page.getByRole("link", { name: "Edit" }).click();

@@ -14,6 +14,9 @@ interface Person {
 
 export const session = signal<Person | undefined>(undefined);
 
+/** How many persons have signed in after another one, without leaving the page. */
+export const personCount = signal(0);
+
 /** Asks the server anew who uses the page. */
 export async function loadSession(): Promise<void> {
   session.value = await ask<Person>("/api/v1/session");
@@ -21,8 +24,10 @@ export async function loadSession(): Promise<void> {
 
 /** Signs in with a token. Rejects with ApiProblem. */
 export async function signIn(token: string): Promise<void> {
+  const before = session.value?.name;
   await ask("/api/v1/session", { body: { token } });
   await loadSession();
+  if (before !== undefined && session.value?.name !== before) personCount.value++;
   needsSignIn.value = false;
 }
 

@@ -4,10 +4,11 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isChunkMissing, loadChunk } from "../api/chunk.ts";
 import { needsSignIn } from "../api/client.ts";
-import { loadSession, session } from "../api/session.ts";
+import { loadSession, personCount, session } from "../api/session.ts";
 import { followLinks, path } from "../browser/address.ts";
 import { theme } from "../browser/theme.ts";
 import { useDocumentTitle } from "../browser/title.ts";
+import { hasUnsavedChanges } from "../browser/unsaved.ts";
 import { zone } from "../time/zone.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ChunkNotice } from "./chunk-notice.tsx";
@@ -60,7 +61,7 @@ export function Shell() {
       <Shortcuts />
       <main id="content" tabIndex={-1}>
         <ChunkNotice />
-        <Screen />
+        <Content />
       </main>
     </>
   );
@@ -94,9 +95,25 @@ function nextTheme(): void {
   theme.value = order[(order.indexOf(theme.value) + 1) % order.length]!;
 }
 
-/** The screen of the present path, loaded when it is first shown. */
-function Screen() {
-  const load = screenOf(needsSignIn.value ? "/signin" : path.value);
+/** The screen of the present path. Edits that are not saved stay, out of sight, until the same person has signed in again. */
+function Content() {
+  const isSigningIn = needsSignIn.value;
+  const isKept = !isSigningIn || hasUnsavedChanges();
+  return (
+    <>
+      {isSigningIn ? <Screen key="sign-in" at="/signin" /> : null}
+      {isKept ? (
+        <div key={`person ${personCount.value}`} class="present-screen" hidden={isSigningIn}>
+          <Screen at={path.value} />
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** A screen, loaded when it is first shown. */
+function Screen({ at }: { at: string }) {
+  const load = screenOf(at);
   const [shown, setShown] = useState<{ load: typeof load; Component: ComponentType } | undefined>();
   useEffect(() => {
     let isLast = true;

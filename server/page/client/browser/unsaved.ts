@@ -9,6 +9,13 @@ interface Unsaved {
   staysAt?(next: URL): boolean;
 }
 
+/** Those of the screens that are shown. */
+const present = new Set<{ readonly current: Unsaved }>();
+
+export function hasUnsavedChanges(): boolean {
+  return [...present].some(({ current }) => current.hasChanges());
+}
+
 /** Asks before links, keys, the Back button or the browser lead away from edits. */
 export function useUnsaved(unsaved: Unsaved): void {
   const newest = useRef(unsaved);
@@ -18,6 +25,7 @@ export function useUnsaved(unsaved: Unsaved): void {
       if (newest.current.hasChanges()) event.preventDefault();
     };
     addEventListener("beforeunload", warn);
+    present.add(newest);
     const stopAsking = askBeforeLeaving((next) => {
       const { hasChanges, staysAt } = newest.current;
       const stays = next.pathname === path.peek() && (staysAt?.(next) ?? true);
@@ -25,6 +33,7 @@ export function useUnsaved(unsaved: Unsaved): void {
     });
     return () => {
       removeEventListener("beforeunload", warn);
+      present.delete(newest);
       stopAsking();
     };
   }, []);
