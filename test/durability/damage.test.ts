@@ -172,12 +172,14 @@ async function examineRunning(
   random: Random,
 ): Promise<string[]> {
   const rowsMin = countIntactRows(base, dir, faults);
+  // Where a tree is damaged, whole chunks are hidden until the store has repaired it, some seconds later or at its start.
+  const rowsShownMin = faults.includes("data.mdb") ? 0 : rowsMin;
   const first = await driver.run({ do: "read", pageRows: 5_000 });
-  const problems = checkAnswer(base, first, rowsMin);
+  const problems = checkAnswer(base, first, rowsShownMin);
   if (random.oneIn(2)) {
     // Without its file "holder" a running store cannot tell whether another process opened the folder.
     await orRefused(driver.run({ do: "seal" }), faults, "holder: removed");
-    problems.push(...checkAnswer(base, await driver.run({ do: "read", pageRows: 5_000 }), rowsMin));
+    problems.push(...checkAnswer(base, await driver.run({ do: "read", pageRows: 5_000 }), rowsShownMin));
   }
   await orRefused(driver.run({ do: "close" }), faults, "holder: removed");
   const opened = await orRefused(driver.run({ do: "open", dir }), faults);
