@@ -5,11 +5,11 @@ import { useEffect } from "preact/hooks";
 import type { FoundSeries } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
 import { useLoading } from "../api/loading.ts";
-import { go, parameters, withParameters } from "../browser/address.ts";
+import { parameters } from "../browser/address.ts";
 import { seriesOf } from "../charts/chart-series.ts";
 import { TimeChart } from "../charts/time-chart.tsx";
-import { isSameRange, resolveRange } from "../time/range.ts";
-import { RangePicker } from "../time/range-picker.tsx";
+import { AddressRangePicker, goToRange } from "../time/address-range.tsx";
+import { resolveRange } from "../time/range.ts";
 import type { AlertFire, SavedAlert } from "./answers.ts";
 import { nameInstance, nameOperators } from "./names.ts";
 
@@ -39,17 +39,10 @@ export function AlertChart({ alert, fires }: { alert: SavedAlert; fires: readonl
     void loading.load({ ...ends, bucketSize: isNarrow ? bucketSize : 0 });
   }, [query, bucketSize, range.from, range.to, runs.value]);
   const found = loading.answer.value;
-  const setRange = (from: string, to: string) => go(withParameters({ from, to: to === "now" ? null : to }));
   return (
     <div class={loading.isLoading.value ? "stale" : ""}>
       <div class="screen-head">
-        <RangePicker
-          range={range}
-          onChange={(next) => {
-            if (isSameRange(next, range)) runs.value++;
-            else setRange(next.from, next.to);
-          }}
-        />
+        <AddressRangePicker range={range} onAgain={() => runs.value++} />
         <button type="button" onClick={() => runs.value++}>
           Refresh
         </button>
@@ -69,7 +62,7 @@ export function AlertChart({ alert, fires }: { alert: SavedAlert; fires: readonl
           bucketMs={found.answer.bucketSize * 1_000}
           lines={thresholdsOf(alert)}
           marks={marksOf(fires)}
-          onBrush={(from, to) => setRange(String(from), String(to))}
+          onBrush={(from, to) => goToRange({ from: String(from), to: String(to) })}
         />
       )}
     </div>

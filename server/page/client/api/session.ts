@@ -14,7 +14,7 @@ interface Person {
 
 export const session = signal<Person | undefined>(undefined);
 
-/** How many persons have signed in after another one, without leaving the page. */
+/** How often another person has signed in since the page was loaded. */
 export const personCount = signal(0);
 
 /** Asks the server anew who uses the page. */
@@ -31,7 +31,7 @@ export async function signIn(token: string): Promise<void> {
   needsSignIn.value = false;
 }
 
-/** Signs out. Resolves with where to go then: to the identity provider where that offers to sign out there too. */
+/** Signs out. Resolves with the next address: the sign-out page of the identity provider where it has one, else `/signin`. */
 export async function signOut(): Promise<string> {
   const { redirect } = await ask<{ redirect?: string }>("/api/v1/session", { method: "DELETE" });
   return redirect ?? "/signin";

@@ -10,7 +10,7 @@ export const path = computed(() => current.value.pathname);
 /** The parameters of the address. Reading one of them makes a component depend on all. */
 export const parameters = computed(() => current.value.searchParams);
 
-/** What each entry of the history keeps: its place among those of the page. */
+/** The state of a history entry: its position among the entries of this page. */
 interface EntryState {
   position: number;
 }
@@ -33,7 +33,7 @@ type LeaveQuestion = (next: URL) => boolean;
 
 const questions = new Set<LeaveQuestion>();
 
-/** Asks before the page goes to another address. Returns what ends it. */
+/** Adds a question that is asked before the page goes to another address. Returns the function that removes it. */
 export function askBeforeLeaving(question: LeaveQuestion): () => void {
   questions.add(question);
   return () => questions.delete(question);

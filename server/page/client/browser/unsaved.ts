@@ -5,11 +5,11 @@ import { askBeforeLeaving, path } from "./address.ts";
 
 interface Unsaved {
   hasChanges(): boolean;
-  /** Whether the edits stay at another address of the same path. */
+  /** Whether the edits are kept where only the parameters of the address change. Absent: always. */
   staysAt?(next: URL): boolean;
 }
 
-/** Those of the screens that are shown. */
+/** The edits of the screens that are mounted. */
 const present = new Set<{ readonly current: Unsaved }>();
 
 export function hasUnsavedChanges(): boolean {

@@ -7,8 +7,8 @@ import { useLoading } from "../api/loading.ts";
 import { may } from "../api/session.ts";
 import { go, parameters, path, withParameters } from "../browser/address.ts";
 import { useSubject } from "../browser/title.ts";
-import { isSameRange, resolveRange } from "../time/range.ts";
-import { RangePicker } from "../time/range-picker.tsx";
+import { AddressRangePicker } from "../time/address-range.tsx";
+import { resolveRange } from "../time/range.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { ManagedBadge, ManagedNote } from "../ui/managed-badge.tsx";
 import type { DashboardAnswer, KeptDashboard } from "./answers.ts";
@@ -96,13 +96,7 @@ function Found({ found, etag, reload }: FoundProps) {
         <span class="hint">{metadata.folderPath ?? ""}</span>
         <ManagedBadge managed={found.managed} />
         <span class="grow" />
-        <RangePicker
-          range={range}
-          onChange={(next) => {
-            if (isSameRange(next, range)) runs.value++;
-            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
-          }}
-        />
+        <AddressRangePicker range={range} onAgain={() => runs.value++} />
         <select
           aria-label="Refresh"
           value={String(refreshMs)}

@@ -2,7 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { ApiProblem, ask } from "../api/client.ts";
-import { go, parameters, withParameters } from "../browser/address.ts";
+import { go, parameters } from "../browser/address.ts";
+import { goToRange } from "../time/address-range.tsx";
 import { resolveRange } from "../time/range.ts";
 import { RangePicker } from "../time/range-picker.tsx";
 import { Field } from "../ui/field.tsx";
@@ -38,10 +39,7 @@ export function QuestionForm() {
         void investigate();
       }}
     >
-      <RangePicker
-        range={range}
-        onChange={({ from, to }) => go(withParameters({ from, to: to === "now" ? null : to }))}
-      />
+      <RangePicker range={range} onChange={goToRange} />
       <Field label="Of a query or a trace, or of everything" problem={problem.value?.message}>
         {(attributes) => (
           <input

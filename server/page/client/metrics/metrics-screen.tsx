@@ -10,8 +10,8 @@ import { go, parameters, withParameters } from "../browser/address.ts";
 import { useSubject } from "../browser/title.ts";
 import { SeriesPanel } from "../charts/series-panel.tsx";
 import { AddToDashboard } from "../dashboards/add-to-dashboard.tsx";
-import { defaultRange, isSameRange, type ResolvedRange, resolveRange } from "../time/range.ts";
-import { RangePicker } from "../time/range-picker.tsx";
+import { AddressRangePicker } from "../time/address-range.tsx";
+import { defaultRange, type ResolvedRange, resolveRange } from "../time/range.ts";
 import { LabelList } from "./label-list.tsx";
 import { MetricList } from "./metric-list.tsx";
 import {
@@ -98,13 +98,7 @@ export function MetricsScreen() {
     <div class="screen metrics">
       <div class="screen-head">
         <h1>Metrics</h1>
-        <RangePicker
-          range={range}
-          onChange={(next) => {
-            if (isSameRange(next, range)) runs.value++;
-            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
-          }}
-        />
+        <AddressRangePicker range={range} onAgain={() => runs.value++} />
         <button type="button" onClick={() => runs.value++}>
           Refresh
         </button>

@@ -7,8 +7,8 @@ import { makeLoading } from "../api/loading.ts";
 import { go, parameters, withParameters } from "../browser/address.ts";
 import { QueryEditor } from "../query/query-editor.tsx";
 import { makeStoredNames } from "../query/stored-names.ts";
-import { defaultRange, isSameRange, nameDuration, resolveRange } from "../time/range.ts";
-import { RangePicker } from "../time/range-picker.tsx";
+import { AddressRangePicker } from "../time/address-range.tsx";
+import { defaultRange, nameDuration, resolveRange } from "../time/range.ts";
 import { clock } from "../time/zone.ts";
 import { nameCount } from "../ui/count.ts";
 import type { FoundSpan, SpanPage } from "./answers.ts";
@@ -57,13 +57,7 @@ export function TracesScreen() {
       <h1 class="unseen">Traces</h1>
       <search class="query-bar">
         <QueryEditor query={query} what="rows" names={storedNames} onRun={(text) => run(text.trim())} />
-        <RangePicker
-          range={range}
-          onChange={(next) => {
-            if (isSameRange(next, range)) runs.value++;
-            else go(withParameters({ from: next.from, to: next.to === "now" ? null : next.to }));
-          }}
-        />
+        <AddressRangePicker range={range} onAgain={() => runs.value++} />
         {isMap ? null : (
           <button
             type="button"
