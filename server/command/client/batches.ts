@@ -116,7 +116,7 @@ function pendingOf({ memory, pendingBytes }: Cutter): Buffer {
 }
 
 /** Returns the end of the last line within `target` bytes, else of the first line after them; 0 without a newline. */
-function findLineEnd(bytes: Buffer, target: number): number {
+export function findLineEnd(bytes: Buffer, target: number): number {
   const before = bytes.lastIndexOf(newline, target - 1) + 1;
   return before > 0 ? before : bytes.indexOf(newline, target) + 1;
 }

@@ -2,7 +2,7 @@
 
 import { sumBytes } from "../../ingest/decode-task.ts";
 import { countLines } from "../../text/newlines.ts";
-import type { Batch } from "./batches.ts";
+import { type Batch, findLineEnd } from "./batches.ts";
 
 /** What one body may have. */
 interface BodyCap {
@@ -35,8 +35,8 @@ const partBytes = [256 * 1024, 32 * 1024, 4 * 1024];
 export const dividedBytesMin = partBytes.at(-1)! + 1;
 
 /**
- * Divides a batch that has as many bytes as were too many, or more, until no part has so many or none can be divided. A batch
- * that has fewer stays whole, since another run may send it before it learns what is too much.
+ * Divides a batch of at least `bytesTooMany` bytes until each part has fewer, or cannot be divided. A smaller batch stays
+ * whole: another run may send it before any body was refused, and the idempotency keys must be the same.
  */
 export function divideBatch(batch: Batch, bytesTooMany: number): Batch[] {
   if (batch.bytes.length < bytesTooMany || !canDivide(batch)) return [batch];
@@ -53,7 +53,9 @@ function cutBatch(batch: Batch, bytesMax: number): Batch[] {
   const parts: Batch[] = [];
   let { offset, firstLine } = batch;
   for (let from = 0; from < batch.bytes.length; ) {
-    const bytes = batch.bytes.subarray(from, findPartEnd(batch.bytes, from, bytesMax));
+    const left = batch.bytes.subarray(from);
+    const end = left.length <= bytesMax ? 0 : findLineEnd(left, bytesMax);
+    const bytes = end === 0 ? left : left.subarray(0, end);
     const lines = countLines(bytes);
     parts.push({ bytes, offset, firstLine, lines });
     from += bytes.length;
@@ -61,14 +63,4 @@ function cutBatch(batch: Batch, bytesMax: number): Batch[] {
     firstLine += lines;
   }
   return parts;
-}
-
-const newline = 0x0a;
-
-function findPartEnd(bytes: Buffer, from: number, bytesMax: number): number {
-  if (bytes.length - from <= bytesMax) return bytes.length;
-  const before = bytes.lastIndexOf(newline, from + bytesMax - 1) + 1;
-  if (before > from) return before;
-  const after = bytes.indexOf(newline, from + bytesMax) + 1;
-  return after > 0 ? after : bytes.length;
 }
