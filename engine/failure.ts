@@ -30,6 +30,10 @@ export class Failure extends Error {
   }
 }
 
+export function isDamage(error: unknown): error is Failure {
+  return error instanceof Failure && error.kind === "damage";
+}
+
 /** Message of Failure "disk-full". */
 export const diskFullMessage = "the disk is full: free some space or set --retention-bytes; searches go on";
 

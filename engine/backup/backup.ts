@@ -4,7 +4,7 @@
  */
 
 import { closeSync } from "node:fs";
-import { Failure } from "../failure.ts";
+import { Failure, isDamage } from "../failure.ts";
 import type { Journal, JournalFile } from "../journal/journal.ts";
 import type { MaintenanceScheduler } from "../maintenance/maintenance-scheduler.ts";
 import type { Catalog, Partition } from "../partition/catalog.ts";
@@ -149,7 +149,7 @@ export class Backup {
       try {
         yield* encodeItem(item, await this.#read({ kind: "backup-chunk", dir, entry }));
       } catch (error) {
-        if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+        if (!isDamage(error)) throw error;
         yield* encodeItem({ kind: "lost", problem: `${error.message}; its ${entry.rows} rows are lost` });
       }
     }

@@ -1,5 +1,5 @@
 /** References to chunks, as tasks carry them between threads. */
-import { Failure } from "../failure.ts";
+import { isDamage } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import type { Signal } from "../model/signal.ts";
 import type { ChunkEntry, ChunkExtent } from "./chunk-entry.ts";
@@ -45,7 +45,7 @@ export type OpenChunkView = (ref: ChunkRef) => ChunkView;
 
 /** Turns Failure "damage" of a sealed chunk into a report. Throws every other error again. */
 export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
-  if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
+  if (ref.kind !== "sealed" || !isDamage(error)) throw error;
   const { signal, day, dir, entry } = ref;
   return { signal, day, chunk: entry.id, where: `${dir} chunk ${entry.id}`, problem: error.message };
 }

@@ -5,7 +5,7 @@
  * for again and again stays in the column's own memory. Where a query read one block here and one there, the thread reads
  * ahead: it decompresses the column's other blocks into the column's memory when it has no task (`loadNextBlock`).
  */
-import { Failure } from "../failure.ts";
+import { Failure, isDamage } from "../failure.ts";
 import { locateBuffers, type PayloadOutline, uint32Of } from "../files/column-payload.ts";
 import type { ValueBlocks } from "../files/value-blocks.ts";
 import type { ByteRange } from "../files/value-pages.ts";
@@ -173,7 +173,7 @@ class TextBlocks {
       this.#keep(this.#windowReads.findIndex((count, block) => block > 0 && count !== kept));
     } catch (error) {
       // Whoever asks for the block is told.
-      if (error instanceof Failure && error.kind === "damage") return false;
+      if (isDamage(error)) return false;
       throw error;
     }
     return this.#missing > 0;

@@ -3,7 +3,7 @@
  * greater version is current.
  */
 import { basename } from "node:path";
-import { Failure } from "../failure.ts";
+import { isDamage } from "../failure.ts";
 import { readCheckedFile, writeCheckedFile } from "./checked-file.ts";
 
 export interface Versioned {
@@ -44,6 +44,6 @@ export async function readCopies<T extends Versioned>(
 
 /** A copy that is a link or a device is as good as damaged. */
 function toDamaged(error: unknown): "damaged" {
-  if (error instanceof Failure && error.kind === "damage") return "damaged";
+  if (isDamage(error)) return "damaged";
   throw error;
 }

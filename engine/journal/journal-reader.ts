@@ -129,8 +129,8 @@ function readSegment(dir: string, name: string, scan: JournalScan): ReadSegment 
 }
 
 /**
- * Takes the batches of a segment. Batches whose numbers the same process gave again at the start of the next segment are left
- * out: they were refused, since their write failed, but their records could not be removed.
+ * Takes the batches of a segment. Left out are batches whose numbers the same process used again at the start of the next
+ * segment: their write failed and they were refused, but their records could not be removed.
  */
 function takeSegment(
   { name, records, problems, seqNext, arrivalNext }: ReadSegment,

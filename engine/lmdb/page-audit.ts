@@ -4,7 +4,7 @@
  * audit reads tree pages and free lists, not the overflow pages of values, so that it reads a few megabytes of a
  * partition of gigabytes.
  */
-import { Failure } from "../failure.ts";
+import { Failure, isDamage } from "../failure.ts";
 import { DataFile } from "./data-file.ts";
 import {
   type BranchNode,
@@ -64,7 +64,7 @@ export function auditDataFile(file: DataFile): PageTreeReport {
 
 /** Turns a Failure "damage" into the report of a file that cannot be read; rethrows any other error. */
 export function reportUnreadable(error: unknown): PageTreeReport {
-  if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+  if (!isDamage(error)) throw error;
   return { ok: false, problems: [error.message], entries: [] };
 }
 

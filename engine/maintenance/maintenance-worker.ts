@@ -11,7 +11,7 @@ import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { PackedChunk } from "../chunk/packed-chunk.ts";
 import { openPart, readPackedChunk, serializePart, writePart } from "../chunk/part.ts";
-import { Failure, unlessFull } from "../failure.ts";
+import { Failure, isDamage, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
@@ -177,7 +177,7 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
       await unlessFull(writeManifest(task.dir, { ...manifest, version: manifest.version + 1 }));
     return { manifest: await checkTree(task.dir, manifest), damage };
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    if (!isDamage(error)) throw error;
     report(error.message);
     return { manifest: await repairPartition(task.dir, task.day, report), damage };
   }
@@ -195,7 +195,7 @@ export async function recheckPartition({ dir, day, chunks }: RecheckTask): Promi
     if (!existsSync(dataFilePath(dir))) return { manifest, damage, whole: [] };
     await checkTree(dir, manifest);
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    if (!isDamage(error)) throw error;
     damage.push({ where: dir, problem: error.message });
     manifest = await repairPartition(dir, day, (problem) => damage.push({ where: dir, problem }));
   }
@@ -214,7 +214,7 @@ function isWholeChunk(environment: LmdbEnvironment, entry: ChunkEntry, dir: stri
     readWholeChunk(openChunk(environment, entry, dir));
     return true;
   } catch (error) {
-    if (error instanceof Failure && error.kind === "damage") return false;
+    if (isDamage(error)) return false;
     throw error;
   }
 }

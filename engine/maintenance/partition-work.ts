@@ -4,7 +4,7 @@
  */
 import type { ChunkCaps } from "../chunk/chunk-caps.ts";
 import { type DamagedChunk, sumPartBytes } from "../chunk/chunk-ref.ts";
-import { Failure } from "../failure.ts";
+import { isDamage } from "../failure.ts";
 import { mergeChunksMin } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
@@ -105,6 +105,7 @@ export class PartitionWork {
     const { manifest: shown } = partition;
     catalog.setManifest(partition, { ...shown, chunks: [...shown.chunks, ...back] });
     this.#setManifest(partition, manifest);
+    if (back.length === 0) return;
     const rows = back.reduce((sum, entry) => sum + entry.rows, 0);
     log("info", `${dir}: ${back.length} quarantined chunks with ${rows} rows can be read again`);
   }
@@ -247,7 +248,7 @@ export class PartitionWork {
     try {
       return await run();
     } catch (error) {
-      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+      if (!isDamage(error)) throw error;
       await this.#repair(partition, error.message);
       return run();
     }

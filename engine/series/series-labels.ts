@@ -10,7 +10,7 @@ import {
 } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ScanAnswer } from "../chunk/chunk-task.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
-import { Failure } from "../failure.ts";
+import { isDamage } from "../failure.ts";
 import { ActiveSeries, type ActiveSeriesTables } from "../metrics/active-series.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay } from "../model/day-range.ts";
@@ -175,6 +175,6 @@ export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, { op
       view.close();
     }
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    if (!isDamage(error)) throw error;
   }
 }

@@ -7,7 +7,7 @@ import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkAccess, ChunkTask } from "../chunk/chunk-task.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { ColumnOf } from "../column/column.ts";
-import { Failure } from "../failure.ts";
+import { isDamage } from "../failure.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 import { type AttributeGroups, listAttributeGroups } from "./attribute-groups.ts";
@@ -74,7 +74,7 @@ async function listChunk(
     return { dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates, attributes };
   } catch (error) {
     // The query that reads the chunk reports its damage.
-    if (error instanceof Failure && error.kind === "damage") return undefined;
+    if (isDamage(error)) return undefined;
     throw error;
   } finally {
     view?.close();
