@@ -5,8 +5,8 @@ export class QuotedTexts {
   readonly text: string;
   readonly #isOverLines: boolean;
   /**
-   * By kind of quote: the place before which no text that begins is closed. If a search for a closing quote has failed, all quotes
-   * that it passed were escaped. A search from one of them passes the same escapes, so it fails, too.
+   * By quote character: a position; no text that opens before it has a closing quote. A search for a closing quote that failed
+   * has passed escaped quotes only. A search that begins at one of them meets the same escapes, so it fails as well.
    */
   readonly #unclosedUntil = new Map<string, number>();
 

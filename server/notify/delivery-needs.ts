@@ -14,15 +14,15 @@ export interface Hold {
 }
 
 /** Returns what holds an event back now. */
-export type SilencedBy = (event: NotificationEvent, nowMs: number) => Hold | undefined;
+export type FindHold = (event: NotificationEvent, nowMs: number) => Hold | undefined;
 
 export class DeliveryNeeds {
   readonly #stored: StoredNotifications;
-  readonly #silencedBy: SilencedBy;
+  readonly #findHold: FindHold;
 
-  constructor(stored: StoredNotifications, silencedBy: SilencedBy) {
+  constructor(stored: StoredNotifications, findHold: FindHold) {
     this.#stored = stored;
-    this.#silencedBy = silencedBy;
+    this.#findHold = findHold;
   }
 
   /**
@@ -59,7 +59,7 @@ export class DeliveryNeeds {
   findHold(notification: Notification, nowMs: number): Hold | undefined {
     const { event, tries, messageId } = notification;
     const isFresh = tries === 0 && messageId === null;
-    return isFresh && isBegin(event) ? this.#silencedBy(event, nowMs) : undefined;
+    return isFresh && isBegin(event) ? this.#findHold(event, nowMs) : undefined;
   }
 
   /** Whether it waits for the end of what holds it back: a repeat does not, nor a begin whose fire has ended. */

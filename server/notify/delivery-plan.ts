@@ -54,7 +54,7 @@ export class DeliveryPlan {
       return endsMs.get(routeId);
     };
     return message.map((each) => {
-      // The id of a message always stands for the same notifications: they stay together.
+      // Notifications that were sent under one message id are sent together again: the first one decides for all.
       const { action } = each.messageId === null ? each : message[0]!;
       const mutedUntilMs = each.tries === 0 ? endMsOf(action) : undefined;
       return mutedUntilMs === undefined ? each : { ...each, nextAtMs: mutedUntilMs, mutedUntilMs };

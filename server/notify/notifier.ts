@@ -114,7 +114,7 @@ export class Notifier {
       senders: makeSenders(options, (uuid) => this.isWebhookOff(uuid)),
       isGroupedWebhook: (uuid) => options.sources.webhook(uuid)?.value.groupInstances === true,
       routeOf: options.sources.route,
-      silencedBy: (event) => this.#findHold(event),
+      findHold: (event) => this.#findHold(event),
       onGivenUp: (message, notifications) => {
         log("error", message);
         store.append("logs", [makeGivenUpRow(message, notifications, now())]).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
 import type { EventMessage, NotificationEvent } from "../model/event.ts";
-import { DeliveryNeeds, type SilencedBy } from "./delivery-needs.ts";
+import { DeliveryNeeds, type FindHold } from "./delivery-needs.ts";
 import { DeliveryPlan, type DeliveryPlanOptions } from "./delivery-plan.ts";
 import type { DeliveryQueue, MessageOutcome, Moment } from "./delivery-queue.ts";
 import { DeliveryQueues } from "./delivery-queues.ts";
@@ -30,7 +30,7 @@ export interface OutboxOptions extends DeliveryPlanOptions {
   /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
-  silencedBy: SilencedBy;
+  findHold: FindHold;
   /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
@@ -57,7 +57,7 @@ export class Outbox {
     this.#queues = new DeliveryQueues((uuid) => this.#plan.isGroupedWebhook(uuid));
     const moment = this.#moment();
     this.#stored = new StoredNotifications(options.state, moment.wallMs);
-    this.#needs = new DeliveryNeeds(this.#stored, options.silencedBy);
+    this.#needs = new DeliveryNeeds(this.#stored, options.findHold);
     const ageMsMax = waitingAgeMsMax - waitingMsMin;
     for (const notification of this.#stored.values()) {
       const ageMs = Math.min(

@@ -1,7 +1,7 @@
 /**
  * Reads the header Retry-After: seconds, or a date (RFC 9110, 10.2.3). Returns milliseconds from now, at most `msMax`, so
- * that neither a wrong header nor a wrong clock stops the caller for long. Undefined where the header says no time, such
- * as a negative number. `msMax` must not be above what a timer takes.
+ * that neither a wrong header nor a wrong clock stops the caller for long. Undefined where the header is no time, such as
+ * a negative number. `msMax` is at most `timerMsMax`.
  */
 export function readRetryAfter(value: string | undefined, msMax: number): number | undefined {
   const text = value?.trim() ?? "";

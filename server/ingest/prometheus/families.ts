@@ -82,7 +82,7 @@ export class Families {
     }
   }
 
-  /** Forgets families that their senders have not described for long: senders that are gone among them. */
+  /** Forgets families that their sender has not described for `metricFamilyAgeMs`, such as those of a sender that is gone. */
   #forgetOld(nowMs: number): void {
     for (const [key, { sender, bytes, describedMs }] of this.#known) {
       if (nowMs - describedMs < metricFamilyAgeMs) return;

@@ -196,7 +196,7 @@ export class ObjectSync {
     const results = await this.#options.hub.apply(tasks.map(([, { object }]) => toSent(object)));
     const byName = new Map(results.map((result) => [nameOf(result), result]));
     const nowMs = performance.now();
-    // One for all of them: what was sent together is sent together again.
+    // All get the same random share of the delay, so that objects of one request are sent in one request again.
     const share = 0.5 + this.#options.random() / 2;
     const hadPutOff = this.#tasks.hasPutOff;
     for (const [name, task] of tasks) {

@@ -22,9 +22,10 @@ const webhook = webhookSender({
   guard: new AddressGuard(["127.0.0.0/8"]),
   publicUrl: "https://svc.example",
 });
-const shared = { state, now: () => clock.nowMs, metrics, silencedBy: () => undefined, log: () => undefined };
+const shared = { state, now: () => clock.nowMs, metrics, log: () => undefined };
 const outbox = new Outbox({
   ...shared,
+  findHold: () => undefined,
   elapsed: shared.now,
   random: Math.random,
   onGivenUp: () => undefined,
@@ -34,6 +35,7 @@ const outbox = new Outbox({
 });
 const evaluator = new Evaluator({
   ...shared,
+  silencedBy: () => undefined,
   subscribers: [outbox],
   actionsFor: (_fire, own) => [...own],
   delayMs: 30_000,

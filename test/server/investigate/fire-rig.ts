@@ -78,7 +78,7 @@ export function openRig(options: RigOptions): Rig {
       routeOf: () => undefined,
       metrics: new Metrics(),
     },
-    ...{ silencedBy: () => undefined, onGivenUp: () => undefined, log: (_, text) => logged.push(text) },
+    ...{ findHold: () => undefined, onGivenUp: () => undefined, log: (_, text) => logged.push(text) },
   });
   const investigator = new FireInvestigator({
     ...{ state, records, requests, outbox, now },

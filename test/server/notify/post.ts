@@ -42,7 +42,7 @@ export class Post {
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       isGroupedWebhook: (uuid) => this.grouped.has(uuid),
       routeOf: (id) => this.routes.get(id),
-      silencedBy: ({ labels }, nowMs) => {
+      findHold: ({ labels }, nowMs) => {
         const isCovered = this.silenced.has(labels["service.name"]!) && nowMs < this.silencesEndMs;
         return isCovered ? { id: "silence-1", endsAtMs: this.silencesEndMs } : undefined;
       },

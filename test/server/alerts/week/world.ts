@@ -221,7 +221,7 @@ export class WeekWorld {
         this.givenUp.push({ to: nameOf(action), event: event as AlertEvent });
     };
     this.#outbox = new Outbox({
-      ...{ state, now, senders, routeOf, silencedBy, onGivenUp, metrics, log },
+      ...{ state, now, senders, routeOf, findHold: silencedBy, onGivenUp, metrics, log },
       elapsed: now,
       random: () => 0.5,
       isGroupedWebhook: () => false,
